@@ -1,0 +1,273 @@
+"""One program from its first entry to its outcome: the guest asks, the host answers, timers fall due.
+
+Between entries the guest is at rest; this room decides what to bring next. It knows no kind of
+guest and no file. A program that makes one call at a time is served without a task per call; calls
+side by side get a task group.
+"""
+
+import collections
+import dataclasses
+import time
+from collections.abc import Callable
+
+import anyio
+import anyio.abc
+import anyio.lowlevel
+
+from sandbox_host import answers
+from sandbox_host.driving import Driver
+from sandbox_host.errors import (
+    CannotSuspend,
+    LimitExceeded,
+    NothingToWaitFor,
+    ResultNotJson,
+    SandboxError,
+)
+from sandbox_host.guests.guest import Answer, Asked, Entry, Guest, Slice
+from sandbox_host.limits import Limits
+from sandbox_host.outcome import (
+    SUSPEND,
+    CallOutcome,
+    CallRecord,
+    Completed,
+    Failed,
+    Host,
+    Log,
+    Outcome,
+    Suspended,
+)
+
+_FAIR_SECONDS = 0.002  # a host that never really waits must not keep the loop to itself
+
+
+@dataclasses.dataclass(slots=True)
+class Progress:
+    """What a run has gathered; it goes into a snapshot and comes out of it again."""
+
+    clock_ms: float = 0.0
+    cpu_seconds: float = 0.0
+    log_bytes: int = 0
+    calls_made: int = 0
+    logs: list[Log] = dataclasses.field(default_factory=list)
+    records: list[CallRecord] = dataclasses.field(default_factory=list)
+    waiting: dict[int, Asked] = dataclasses.field(default_factory=dict)
+    """Calls that the host answered with SUSPEND."""
+    value: bytes | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Service:
+    """Who answers the calls, and where a place in the running code stands in the source."""
+
+    host: Host
+    original: Callable[[int, int], tuple[int, int]]
+
+
+class Bridge:
+    """Drives one guest's program."""
+
+    def __init__(self, guest: Guest, driver: Driver, limits: Limits, service: Service, progress: Progress) -> None:
+        """Take a guest at rest; `progress` is empty for a new program."""
+        self._guest = guest
+        self._driver = driver
+        self._limits = limits
+        self._service = service
+        self._progress = progress
+        self._queue: collections.deque[Asked] = collections.deque()
+        self._answers: list[Answer] = []
+        self._active: set[int] = set()
+        self._changed = anyio.Event()
+        self._began = time.perf_counter() - progress.clock_ms / 1000
+        self._yielded = time.perf_counter()
+        self._timer_at: float | None = None
+        self._wants_files = False
+
+    async def run(self, first: Entry) -> Outcome:
+        """Bring the program from this entry to its end, its failure or its suspension."""
+        failure: SandboxError | None = None
+        with anyio.move_on_after(self._limits.wall_seconds) as wall:
+            failure = await self._go_on(await self._drive(first))
+        if wall.cancelled_caught:
+            failure = _wall_limit(self._limits.wall_seconds)
+        self._progress.clock_ms = self._now_ms()
+        self._progress.cpu_seconds = self._driver.cpu_seconds
+        return self._outcome(failure)
+
+    def _now_ms(self) -> float:
+        return (time.perf_counter() - self._began) * 1000
+
+    async def _go_on(self, left: Slice) -> SandboxError | None:
+        """Serve one call at a time for as long as there is only one."""
+        while True:
+            failure = self._take(left)
+            if failure is not None:
+                return failure
+            if self._is_idle():
+                return self._rest()
+            if self._wants_files or not self._queue:
+                await self._wait()
+                left = await self._enter()
+            elif len(self._queue) == 1 and self._timer_at is None:
+                await self._answer(self._queue.popleft())
+                left = await self._enter()
+            else:
+                async with anyio.create_task_group() as tasks:
+                    left = await self._side_by_side(tasks)
+                    if left.failure is not None:
+                        tasks.cancel_scope.cancel()
+
+    async def _side_by_side(self, tasks: anyio.abc.TaskGroup) -> Slice:
+        """Serve calls at once until all are answered; give the slice after the last of them."""
+        while True:
+            while self._queue and len(self._active) < self._limits.calls_in_flight:
+                asked = self._queue.popleft()
+                self._active.add(asked.id)
+                tasks.start_soon(self._answer_active, asked)
+            await self._wait()
+            left = await self._enter()
+            if left.failure is None and (self._active or self._queue or left.calls):
+                failure = self._take(left)
+                left = left if failure is None else Slice(failure=failure)
+                if failure is None:
+                    continue
+            return left
+
+    async def _answer_active(self, asked: Asked) -> None:
+        await self._answer(asked)
+        self._active.remove(asked.id)
+        self._changed.set()
+
+    async def _answer(self, asked: Asked) -> None:
+        """Ask the host. What it raises rejects the call; only a cancellation passes through."""
+        started = time.perf_counter()
+        outcome: CallOutcome = "cancelled"
+        try:
+            value = await self._service.host(answers.call_of(asked))
+            if value is SUSPEND:
+                self._progress.waiting[asked.id] = asked
+                return
+            answer = answers.resolved(asked.id, value, self._limits.input_bytes)
+            outcome = "ok" if answer.ok else "error"
+        except Exception as error:  # noqa: BLE001 - the embedder's function may raise anything
+            outcome = "error"
+            answer = answers.rejected(asked.id, asked.tool, error)
+        finally:
+            if asked.id not in self._progress.waiting:
+                self._record(asked, outcome, started)
+        self._answers.append(answer)
+        if time.perf_counter() - self._yielded > _FAIR_SECONDS:
+            await anyio.lowlevel.checkpoint()
+            self._yielded = time.perf_counter()
+
+    def _record(self, asked: Asked, outcome: CallOutcome, started: float) -> None:
+        milliseconds = (time.perf_counter() - started) * 1000
+        self._progress.records.append(
+            CallRecord(asked.id, asked.tool, outcome, milliseconds, asked.line or None, asked.column or None)
+        )
+
+    async def _wait(self) -> None:
+        """Wait until there is something to bring: an answer, a timer, a file turn, or no call left."""
+        if self._answers or self._wants_files:
+            return
+        if not self._active and self._timer_left() is None:
+            return
+        with anyio.move_on_after(self._timer_left()):
+            await self._changed.wait()
+        self._yielded = time.perf_counter()
+
+    async def _enter(self) -> Slice:
+        """Bring the guest all that is there for it; nothing there, nothing happens."""
+        brought, self._answers = self._answers, []
+        self._changed = anyio.Event()
+        tick, files = self._timer_is_due(), self._wants_files
+        if not (brought or tick or files):
+            return Slice(timer_seconds=self._timer_left(), wants_files=files)
+        try:
+            entry = self._guest.settle(brought, self._now_ms(), tick=tick, files=files)
+        except SandboxError as error:
+            return Slice(failure=error)
+        return await self._drive(entry, blocking=files)
+
+    async def _drive(self, entry: Entry, *, blocking: bool = False) -> Slice:
+        try:
+            return await self._driver.drive(entry, blocking=blocking)
+        except SandboxError as error:
+            return Slice(failure=error)
+
+    def _take(self, left: Slice) -> SandboxError | None:
+        """Keep what a slice left; the limits hold even for a guest that forgot them."""
+        progress = self._progress
+        progress.logs.extend(left.logs)
+        progress.log_bytes += sum(len(log.text) for log in left.logs)
+        progress.calls_made += len(left.calls)
+        if left.value is not None:
+            progress.value = left.value
+        self._queue.extend(self._located(asked) for asked in left.calls)
+        self._wants_files = left.wants_files
+        self._timer_at = (
+            None if left.timer_seconds is None else time.perf_counter() + left.timer_seconds
+        )
+        if left.failure is not None:
+            return left.failure
+        return self._breach()
+
+    def _located(self, asked: Asked) -> Asked:
+        line, column = self._service.original(asked.line, asked.column)
+        if (line, column) == (asked.line, asked.column):
+            return asked
+        return dataclasses.replace(asked, line=line, column=column)
+
+    def _breach(self) -> SandboxError | None:
+        progress, limits = self._progress, self._limits
+        if progress.calls_made > limits.calls:
+            return LimitExceeded("call_limit", f"the program made more than {limits.calls} calls")
+        if progress.log_bytes > limits.log_bytes + _LOG_SLACK:
+            return LimitExceeded("log_limit", "the console output is larger than the log limit")
+        if progress.waiting and not self._guest.can_suspend:
+            return CannotSuspend(next(iter(progress.waiting.values())).tool)
+        return None
+
+    def _timer_left(self) -> float | None:
+        """Give the seconds until a timer is due; None for never. A finished program's timers are void."""
+        if self._timer_at is None or self._progress.value is not None:
+            return None
+        return max(0.0, self._timer_at - time.perf_counter())
+
+    def _timer_is_due(self) -> bool:
+        left = self._timer_left()
+        return left is not None and left <= 0
+
+    def _is_idle(self) -> bool:
+        """Say whether nothing can go on: no call to make, no file turn, and no timer that matters."""
+        if self._queue or self._active or self._answers or self._wants_files:
+            return False
+        return self._progress.value is not None or bool(self._progress.waiting) or self._timer_at is None
+
+    def _rest(self) -> SandboxError | None:
+        if self._progress.value is None and not self._progress.waiting:
+            return NothingToWaitFor()
+        return None
+
+    def _outcome(self, failure: SandboxError | None) -> Outcome:
+        progress = self._progress
+        logs, records = tuple(progress.logs), tuple(progress.records)
+        if failure is not None:
+            return Failed(failure, logs, records)
+        if progress.waiting:
+            calls = tuple(answers.call_of(asked) for asked in progress.waiting.values())
+            return Suspended(calls, logs, records)
+        try:
+            return Completed(answers.value_of(progress.value or b"null"), logs, records)
+        except ValueError as error:
+            return Failed(ResultNotJson(str(error)), logs, records)
+
+
+_LOG_SLACK = 4096  # the host counts characters of unhandled rejections, which the guest words differently
+
+
+def _wall_limit(seconds: float) -> LimitExceeded:
+    return LimitExceeded(
+        "wall_limit", f"the run took longer than {seconds:g} s, calls included",
+        hint="split the work, or raise Limits.wall_seconds",
+    )  # fmt: skip
+

@@ -1,0 +1,1 @@
+"""The only room that knows wasmtime: compiled modules, instances, the clock that interrupts them, the file guard."""

@@ -1,0 +1,217 @@
+"""Guest instances and the calls into them, on stacks of their own.
+
+wasmtime can run a call on a fiber: at each epoch tick the call yields and `Entry.poll` returns
+False; polling again, from this thread or another, goes on where it stopped. That is what lets a
+short slice run on the event loop's own thread and a long one move away from it, and what lets a
+guest be dropped in the middle. wasmtime-py has no public face for this yet, so this file alone
+uses its private bindings; `version.py` admits only releases it was proved on.
+"""
+
+import ctypes
+from typing import Any
+
+import wasmtime
+from wasmtime import _ffi as ffi
+
+from sandbox_host.errors import GuestCrashed, LimitExceeded, ModuleInvalid, SandboxError
+
+WASM_STACK_BYTES = 2 << 20
+"""Native stack of a guest. QuickJS stops itself earlier, at its own limit, with a RangeError."""
+
+FIBER_STACK_BYTES = 4 << 20
+"""The fiber: the guest's stack, and room for the host functions that run on top of it."""
+
+_MEMORY_RESERVATION_BYTES = 256 << 20  # address space per guest; 4 GiB each would end at 16k guests
+_MEMORY_GUARD_BYTES = 1 << 20
+
+_TRAPS = {
+    "call stack exhausted": ("stack_limit", "the program recursed deeper than the guest's stack"),
+    "out of memory": ("memory_limit", "the guest is out of memory"),
+}
+
+I32, I64 = 0, 1
+_Trap = ctypes.POINTER(ffi.wasm_trap_t)
+_Error = ctypes.POINTER(ffi.wasmtime_error_t)
+_byref = ctypes.byref
+
+
+def new_engine() -> wasmtime.Engine:
+    """Give an engine with the settings that every module here is compiled with."""
+    config = wasmtime.Config()
+    config.epoch_interruption = True
+    config.max_wasm_stack = WASM_STACK_BYTES
+    config.memory_reservation = _MEMORY_RESERVATION_BYTES
+    config.memory_guard_size = _MEMORY_GUARD_BYTES
+    ffi.wasmtime_config_async_stack_size_set(config.ptr(), FIBER_STACK_BYTES)
+    return wasmtime.Engine(config)
+
+
+SETTINGS = f"epoch,stack={WASM_STACK_BYTES},fiber={FIBER_STACK_BYTES},reserve={_MEMORY_RESERVATION_BYTES},guard={_MEMORY_GUARD_BYTES}"
+"""The settings as text: part of the key under which compiled modules are cached."""
+
+
+def new_store(engine: wasmtime.Engine, memory_bytes: int, wasi: wasmtime.WasiConfig) -> wasmtime.Store:
+    """Give a store that yields at every epoch tick and cannot grow past its limits."""
+    store = wasmtime.Store(engine)
+    store.set_wasi(wasi)
+    # two instances: the guest and the forwarder of the file guard; a table for each
+    store.set_limits(memory_size=memory_bytes, instances=2, memories=2, tables=4, table_elements=100_000)
+    ffi.wasmtime_context_epoch_deadline_async_yield_and_update(store._context(), 1)
+    return store
+
+
+class Entry:
+    """One call in progress. Whoever began it polls it to its end or closes it."""
+
+    __slots__ = ("_arguments", "_context", "_error", "_future", "_instance", "_results", "_trap")
+
+    def __init__(self, context: Any, function: Any, arguments: tuple[tuple[int, int], ...]) -> None:
+        """Begin a call of `function`; nothing runs before the first poll."""
+        count = len(arguments)
+        values = (ffi.wasmtime_val_t * count)() if count else (ffi.wasmtime_val_t * 1)()
+        for value, (kind, number) in zip(values, arguments, strict=False):
+            value.kind = kind
+            if kind == I32:
+                value.of.i32 = number
+            else:
+                value.of.i64 = number
+        self._begin(context, function, values, count)
+
+    def _begin(self, context: Any, function: Any, values: Any, count: int) -> None:
+        self._arguments = values
+        self._results = (ffi.wasmtime_val_t * 1)()
+        self._trap = _Trap()
+        self._error = _Error()
+        self._context = context
+        self._instance = None
+        # set before every entry: the ticks that passed while the guest was at rest do not count
+        ffi.wasmtime_context_set_epoch_deadline(context, 1)
+        self._future = ffi.wasmtime_func_call_async(
+            context, _byref(function), values, count, self._results, 1,
+            _byref(self._trap), _byref(self._error),
+        )  # fmt: skip
+
+    def poll(self) -> bool:
+        """Run until the call is done (True) or an epoch tick passed (False)."""
+        if not ffi.wasmtime_call_future_poll(self._future):
+            return False
+        self.close()
+        if self._error or self._trap:
+            raise self._failure()
+        return True
+
+    @property
+    def result(self) -> int:
+        """The i32 that the function gave."""
+        return int(self._results[0].of.i32)
+
+    def close(self) -> None:
+        """Drop the call. A guest that was in the middle of it must not be entered again."""
+        if self._future is not None:
+            ffi.wasmtime_call_future_delete(self._future)
+            self._future = None
+
+    def _failure(self) -> SandboxError:
+        if self._error:
+            text = str(wasmtime.WasmtimeError._from_ptr(self._error))
+        else:
+            text = str(wasmtime.Trap._from_ptr(self._trap))
+        return trap_error(text)
+
+
+def trap_error(text: str) -> SandboxError:
+    """Name a trap; its backtrace of wasm offsets helps nobody."""
+    for sign, (code, message) in _TRAPS.items():
+        if sign in text:
+            return LimitExceeded(code, message)
+    return GuestCrashed(text.strip().splitlines()[-1].strip() if text.strip() else "unknown trap")
+
+
+class Instance:
+    """One instantiated module in its own store. Any thread, but one at a time."""
+
+    def __init__(self, pre: wasmtime.InstancePre, store: wasmtime.Store) -> None:
+        """Instantiate; the store's limits apply."""
+        self.store = store
+        self.context = store._context()
+        self._raw = ffi.wasmtime_instance_t()
+        trap, error = _Trap(), _Error()
+        ffi.wasmtime_context_set_epoch_deadline(self.context, 1)
+        future = ffi.wasmtime_instance_pre_instantiate_async(
+            pre.ptr(), self.context, _byref(self._raw), _byref(trap), _byref(error)
+        )
+        while not ffi.wasmtime_call_future_poll(future):
+            pass
+        ffi.wasmtime_call_future_delete(future)
+        if error:
+            raise ModuleInvalid(str(wasmtime.WasmtimeError._from_ptr(error)).splitlines()[-1])
+        if trap:
+            raise trap_error(str(wasmtime.Trap._from_ptr(trap)))
+        self.memory = Memory(self.context, self._export("memory").memory)
+
+    def function(self, name: str) -> Any:
+        """Give an exported function, to begin entries with."""
+        return self._export(name).func
+
+    def enter(self, function: Any, *arguments: int) -> Entry:
+        """Begin a call with i32 arguments."""
+        return Entry(self.context, function, tuple((I32, number) for number in arguments))
+
+    def close(self) -> None:
+        """Free everything of this guest at once."""
+        self.store.close()
+
+    def _export(self, name: str) -> Any:
+        item = ffi.wasmtime_extern_t()
+        text = name.encode()
+        buffer = ctypes.create_string_buffer(text, len(text))
+        if not ffi.wasmtime_instance_export_get(
+            self.context, _byref(self._raw), buffer, len(text), _byref(item)
+        ):
+            raise ModuleInvalid(f"it exports no `{name}`")
+        return item.of
+
+
+class Memory:
+    """A guest's linear memory. Every access is checked against its size at that moment."""
+
+    __slots__ = ("_context", "_raw")
+
+    def __init__(self, context: Any, raw: Any) -> None:
+        """Hold the memory; nothing is read yet."""
+        self._context = context
+        self._raw = ffi.wasmtime_memory_t.from_buffer_copy(raw)
+
+    def size(self) -> int:
+        """Give the number of bytes."""
+        return int(ffi.wasmtime_memory_data_size(self._context, _byref(self._raw)))
+
+    def address(self) -> int:
+        """Give where it stands in this process; true until the guest is entered again."""
+        pointer = ffi.wasmtime_memory_data(self._context, _byref(self._raw))
+        return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+
+    def read(self, at: int, count: int) -> bytes:
+        """Copy bytes out."""
+        if at < 0 or count < 0 or at + count > self.size():
+            raise GuestCrashed("it pointed outside its memory")
+        return ctypes.string_at(self.address() + at, count)
+
+    def write(self, at: int, data: bytes) -> None:
+        """Copy bytes in."""
+        if at < 0 or at + len(data) > self.size():
+            raise GuestCrashed("it pointed outside its memory")
+        ctypes.memmove(self.address() + at, data, len(data))
+
+    def grow_to(self, count: int) -> None:
+        """Grow to at least `count` bytes, or fail as the guest would."""
+        missing = count - self.size()
+        if missing <= 0:
+            return
+        before = ctypes.c_uint64()
+        error = ffi.wasmtime_memory_grow(
+            self._context, _byref(self._raw), (missing + 0xFFFF) >> 16, _byref(before)
+        )
+        if error:
+            wasmtime.WasmtimeError._from_ptr(error)
+            raise LimitExceeded("memory_limit", "the guest's memory is larger than the limit")

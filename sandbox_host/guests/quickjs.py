@@ -1,0 +1,243 @@
+"""The JavaScript guest: QuickJS in a module whose memory was initialised when it was built.
+
+Speaks the ABI of `guest_runtime/abi.h` through the exchange block. Everything that comes out of
+the guest is checked here and only here.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from sandbox_host import abi
+from sandbox_host.engine.guard import Files
+from sandbox_host.engine.instances import Instance
+from sandbox_host.engine.instances import Entry as RawEntry
+from sandbox_host.engine.runtime import Runtime
+from sandbox_host.errors import (
+    GuestProtocolError,
+    LimitExceeded,
+    ResultNotJson,
+    SandboxError,
+    SyntaxFailure,
+    UncaughtError,
+    UncaughtToolError,
+    printable,
+)
+from sandbox_host.guests.guest import Answer, Asked, GuestState, Program, Slice
+from sandbox_host.mounts import OpenedMount
+from sandbox_host.outcome import Log
+
+PAGE_BYTES = 4096  # of a snapshot's difference
+_TOOL = re.compile(r"[^:\x00-\x1f\x7f]{1,128}:[^\x00-\x1f\x7f]{1,128}")
+_PLACE = re.compile(r"\bprogram:(\d+):(\d+)")
+_LEVELS = ("debug", "log", "info", "warn", "error")
+_LIMIT_HINTS = {
+    "log_limit": "print less, or return the data as the program's value",
+    "output_limit": "return less: filter or summarise in the program, or write a file",
+    "call_limit": "ask for more in one call, or split the work over several runs",
+    "memory_limit": "work on smaller pieces, or raise Limits.memory_bytes",
+}
+
+
+class QuickJsGuest:
+    """A guest that is at rest between entries."""
+
+    can_suspend = True
+
+    def __init__(self, runtime: Runtime, memory_bytes: int, mounts: Sequence[OpenedMount]) -> None:
+        """Instantiate a fresh guest."""
+        self._runtime = runtime
+        self._mounts = mounts
+        self._instance = runtime.javascript.instantiate(memory_bytes, mounts)
+        self._memory = self._instance.memory
+        self._start = self._instance.function("pml_start")
+        self._settle = self._instance.function("pml_settle")
+        self._block = runtime.javascript.exchange
+        self._files: Files | None = None
+        self._entry: RawEntry | None = None
+
+    def start(self, program: Program, now_ms: float) -> "JsEntry":
+        """Begin a program."""
+        configuration = abi.config(
+            log_bytes=program.log_bytes,
+            output_bytes=program.output_bytes,
+            calls=program.calls,
+            seed=program.seed,
+        )
+        cwd = self._mounts[0].guest.encode() if self._mounts else b""
+        frames = [abi.frame(abi.FRAME_CONFIG, a=configuration, b=cwd)]
+        if program.entry:
+            frames.append(abi.frame(abi.FRAME_ENTRY, a=program.entry.encode()))
+        frames.append(abi.frame(abi.FRAME_RUN, a=program.source, b=program.args))
+        return self._enter(self._start, b"".join(frames), now_ms, None)
+
+    def settle(
+        self, answers: Sequence[Answer], now_ms: float, *, tick: bool = False, files: bool = False
+    ) -> "JsEntry":
+        """Bring answers, the time, or the permission to block on files."""
+        frames = [
+            abi.frame(abi.FRAME_RESOLVE if answer.ok else abi.FRAME_REJECT, answer.id, answer.json)
+            for answer in answers
+        ]
+        if tick:
+            frames.append(abi.frame(abi.FRAME_TICK))
+        if files:
+            frames.append(abi.frame(abi.FRAME_FILES))
+            if self._files is None:
+                self._files = self._runtime.guard.open(self._instance.store, self._mounts)
+        return self._enter(
+            self._settle, b"".join(frames), now_ms, self._files if files else None
+        )
+
+    def refusals(self) -> tuple[str, ...]:
+        """Give the file operations that the guard refused so far."""
+        return tuple(self._files.refused) if self._files else ()
+
+    def snapshot(self) -> GuestState:
+        """Copy the pages that differ from a fresh guest's."""
+        memory = self._memory.read(0, self._memory.size())
+        return GuestState(len(memory), changed_pages(memory, self._runtime.javascript.image()))
+
+    def restore(self, state: GuestState) -> None:
+        """Write the changed pages over a fresh guest's memory."""
+        self._memory.grow_to(state.memory_bytes)
+        for at, page in state.pages:
+            self._memory.write(at, page)
+
+    def close(self) -> None:
+        """Free the guest, in the middle of an entry if need be."""
+        if self._entry is not None:
+            self._entry.close()
+        self._instance.close()
+
+    def _enter(self, function: Any, frames: bytes, now_ms: float, files: Files | None) -> "JsEntry":
+        memory, block = self._memory, self._block
+        inbox = abi.exchange(memory.read(block, abi.EXCHANGE_NOW_MS))
+        address = inbox.inbox
+        if len(frames) > inbox.inbox_bytes:
+            address = self._reserve(len(frames))
+        memory.write(address, frames)
+        memory.write(block + abi.EXCHANGE_NOW_MS, abi.now_ms(now_ms))
+        self._entry = self._instance.enter(function, len(frames))
+        return JsEntry(self, self._entry, files)
+
+    def _reserve(self, count: int) -> int:
+        entry = self._instance.enter(self._instance.function("pml_reserve"), count)
+        while not entry.poll():
+            pass
+        if entry.result == 0:
+            raise LimitExceeded(
+                "memory_limit", "the input does not fit into the guest's memory",
+                hint=_LIMIT_HINTS["memory_limit"],
+            )  # fmt: skip
+        return entry.result & 0xFFFFFFFF
+
+    def _left(self) -> Slice:
+        """Read what the entry left; everything in it is the guest's word."""
+        memory = self._memory
+        block = abi.exchange(memory.read(self._block, abi.EXCHANGE_NOW_MS))
+        calls: list[Asked] = []
+        logs: list[Log] = []
+        value: bytes | None = None
+        failure: SandboxError | None = None
+        for frame in abi.frames(memory.read(block.outbox, block.outbox_bytes)):
+            if frame.kind == abi.FRAME_CALL:
+                calls.append(_asked(frame))
+            elif frame.kind == abi.FRAME_LOG:
+                logs.append(_log(frame))
+            elif frame.kind == abi.FRAME_DONE:
+                value = frame.a
+            elif frame.kind == abi.FRAME_FAIL:
+                failure = _failure(frame.a)
+            else:
+                raise GuestProtocolError(f"a frame of kind {frame.kind}")
+        timer = None if block.timer_ms == abi.NO_TIMER else block.timer_ms / 1000
+        return Slice(calls, logs, value, failure, timer, bool(block.files))
+
+
+class JsEntry:
+    """An entry into a JavaScript guest."""
+
+    __slots__ = ("_entry", "_files", "_guest")
+
+    def __init__(self, guest: QuickJsGuest, entry: RawEntry, files: Files | None) -> None:
+        """Hold the entry; it runs when it is polled."""
+        self._guest = guest
+        self._entry = entry
+        self._files = files
+
+    def poll(self) -> Slice | None:
+        """Go on for at most a tick."""
+        if self._files is not None:
+            self._guest._runtime.guard.enter(self._files)
+        try:
+            done = self._entry.poll()
+        finally:
+            if self._files is not None:
+                self._guest._runtime.guard.enter(None)
+        return self._guest._left() if done else None
+
+
+def changed_pages(memory: bytes, image: bytes) -> list[tuple[int, bytes]]:
+    """Give the pages of `memory` that are not as in `image`; beyond it, those that are not zero."""
+    zero = bytes(PAGE_BYTES)
+    changed = []
+    for at in range(0, len(memory), PAGE_BYTES):
+        page = memory[at : at + PAGE_BYTES]
+        if page != (image[at : at + PAGE_BYTES] if at < len(image) else zero):
+            changed.append((at, page))
+    return changed
+
+
+def _asked(frame: abi.Frame) -> Asked:
+    try:
+        tool = frame.a.decode()
+    except UnicodeDecodeError:
+        raise GuestProtocolError("a tool name is not UTF-8") from None
+    if not _TOOL.fullmatch(tool):
+        raise GuestProtocolError("a tool name of the wrong form")
+    return Asked(frame.id, tool, frame.b, frame.line, frame.column)
+
+
+def _log(frame: abi.Frame) -> Log:
+    text = frame.a.decode(errors="replace")
+    if frame.id == abi.LEVEL_REJECTION:
+        return Log("error", f"unhandled rejection: {_failure(frame.a)}")
+    return Log(_LEVELS[frame.id] if frame.id < len(_LEVELS) else "log", text)  # type: ignore[arg-type]
+
+
+def _failure(facts: bytes) -> SandboxError:
+    """Make an error of what the guest says of it."""
+    try:
+        said = json.loads(facts)
+    except (ValueError, RecursionError):
+        raise GuestProtocolError("an error that is not JSON") from None
+    if not isinstance(said, dict):
+        raise GuestProtocolError("an error that is not an object")
+
+    def text(key: str) -> str:
+        value = said.get(key)
+        return value if isinstance(value, str) else ""
+
+    code, name, message = text("code"), printable(text("name"), 100), printable(text("message"))
+    if message == "out of memory" and name in ("InternalError", ""):
+        code = "memory_limit"
+    if code in _LIMIT_HINTS:
+        return LimitExceeded(code, message, hint=_LIMIT_HINTS[code])
+    if code == "result_not_json":
+        return ResultNotJson(message)
+    line, column = _place(text("stack"))
+    if code == "syntax_error":
+        return SyntaxFailure(message, line=line, column=column)
+    stack = printable(text("stack"))
+    if "toolCode" in said:
+        error = UncaughtToolError(name, message, line=line, column=column, stack=stack)
+        error.tool, error.tool_code = printable(text("tool"), 300), printable(text("toolCode"), 100)
+        return error
+    return UncaughtError(name or "Error", message, line=line, column=column, stack=stack)
+
+
+def _place(stack: str) -> tuple[int | None, int | None]:
+    found = _PLACE.search(stack)
+    return (int(found[1][:9]), int(found[2][:9])) if found else (None, None)

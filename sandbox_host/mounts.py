@@ -1,0 +1,113 @@
+"""Folders that a guest may see, and the names inside them that no guest may write.
+
+Pure but for `Mount.opened`, which looks the folder up. The decision is by name, at any depth, for
+files that exist and files that do not: what a developer's tools execute or obey must not be
+writable by the program that those tools will later run beside.
+"""
+
+import dataclasses
+import os
+import re
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from sandbox_host.errors import MountInvalid
+
+PROTECTED: tuple[tuple[str, ...], ...] = (
+    (".pml.json",),  # our own permissions
+    (".pml",),  # lockfile and state
+    (".mcp.json",),  # what MCP clients start
+    (".git",),  # hooks and config run programs; a .git file or commondir redirects to others
+    (".gitmodules",),
+    (".gitconfig",),
+    (".envrc",),
+    (".vscode",),
+    (".cursor",),
+    (".claude",),
+    (".idea",),
+    (".ssh",),
+    (".bashrc",),
+    (".bash_profile",),
+    (".bash_login",),
+    (".bash_logout",),
+    (".profile",),
+    (".zshrc",),
+    (".zshenv",),
+    (".zprofile",),
+    (".zlogin",),
+    (".zlogout",),
+    (".kshrc",),
+    (".cshrc",),
+    (".tcshrc",),
+    (".login",),
+    (".inputrc",),
+    (".config", "fish"),
+)
+
+_SHORT_NAME = re.compile(r"^git~\d+$")  # what Windows also calls .git
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mount:
+    """A folder of the host. The guest sees it under its own absolute path unless told otherwise."""
+
+    path: str | os.PathLike[str]
+    writable: bool = dataclasses.field(default=False, kw_only=True)
+    guest_path: str | None = dataclasses.field(default=None, kw_only=True)
+
+    def opened(self) -> "OpenedMount":
+        """Look the folder up, following links once and for all."""
+        try:
+            host = Path(self.path).resolve(strict=True)
+        except OSError as error:
+            raise MountInvalid(str(self.path), error.strerror or str(error)) from error
+        if not host.is_dir():
+            raise MountInvalid(str(self.path), "not a directory")
+        guest = self.guest_path if self.guest_path is not None else _as_posix(host)
+        if not guest.startswith("/") or "\0" in guest or ".." in PurePosixPath(guest).parts:
+            raise MountInvalid(str(self.path), f"guest path {guest!r} is not a plain absolute path")
+        return OpenedMount(host, guest, writable=self.writable)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OpenedMount:
+    """A mount whose folder exists."""
+
+    host: Path
+    guest: str
+    writable: bool
+
+
+def protected_name(parts: Sequence[str]) -> str | None:
+    """Give the protected name that a path touches, if any. The path is relative to its mount."""
+    names = [_plain(part) for part in parts]
+    for start in range(len(names)):
+        for sequence in PROTECTED:
+            if tuple(names[start : start + len(sequence)]) == sequence:
+                return "/".join(sequence)
+        if _SHORT_NAME.match(names[start]):
+            return ".git"
+    return None
+
+
+def protected_by_move(parts: Sequence[str]) -> str | None:
+    """As `protected_name`, for a path that is moved or removed: the parents of protected names too."""
+    names = tuple(_plain(part) for part in parts)
+    for sequence in PROTECTED:
+        for length in range(1, len(sequence)):
+            if names[-length:] == sequence[:length]:
+                return "/".join(sequence)
+    return protected_name(parts)
+
+
+def _plain(name: str) -> str:
+    """Fold a name as the most lenient file system would: case, width, invisible characters."""
+    folded = unicodedata.normalize("NFKC", name)
+    visible = "".join(c for c in folded if unicodedata.category(c) != "Cf")
+    return visible.casefold().split(":", 1)[0].rstrip(". ")
+
+
+def _as_posix(path: Path) -> str:
+    posix = path.as_posix()
+    return posix if posix.startswith("/") else f"/{posix.replace(':', '', 1)}"

@@ -1,0 +1,89 @@
+"""Source text on its way into the guest: measured, erased of types, and its errors brought back to it."""
+
+import collections
+
+from sandbox_host.driving import Worker, in_thread
+from sandbox_host.engine.runtime import Runtime
+from sandbox_host.errors import LimitExceeded, ProgramError, SandboxError, SyntaxFailure, printable
+from sandbox_host.typescript import (
+    Erased,
+    Eraser,
+    EraserError,
+    EraserTimeoutError,
+    SyntaxProblem,
+    needs_erasing,
+)
+
+_ERASER_TICKS = 1000  # 2 s: ordinary source of the largest size takes a quarter of that
+_KEPT = 64  # erased sources remembered: the same capability runs again and again
+_KEPT_CHARACTERS = 64 << 10  # of a source that is worth remembering
+_LINE_CHARACTERS = 200
+
+
+class Erasers:
+    """The eraser, loaded when first needed, and what it has done lately."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        """Load nothing yet."""
+        self._runtime = runtime
+        self._eraser: Eraser | None = None
+        self._kept: collections.OrderedDict[str, Erased] = collections.OrderedDict()
+
+    async def erase(self, source: str, code_bytes: int) -> Erased:
+        """Give the JavaScript of a source, or the `SandboxError` that it is."""
+        _measure(source, code_bytes)
+        if not needs_erasing(source):
+            return Erased(source)
+        erased = self._kept.get(source)
+        if erased is None:
+            # off the loop: a few hostile characters can keep the eraser busy for seconds
+            erased = await in_thread(lambda: self._erase(source), Worker())
+            if len(source) <= _KEPT_CHARACTERS:
+                self._kept[source] = erased
+                if len(self._kept) > _KEPT:
+                    self._kept.popitem(last=False)
+        return erased
+
+    def _erase(self, source: str) -> Erased:
+        runtime = self._runtime
+        if self._eraser is None:
+            self._eraser = Eraser(
+                runtime.engine, runtime.eraser_module, deadline_ticks=_ERASER_TICKS
+            )
+        try:
+            with runtime.ticker.held():
+                return self._eraser.erase(source)
+        except SyntaxProblem as problem:
+            raise SyntaxFailure(
+                printable(problem.message),
+                line=problem.line,
+                column=problem.column,
+                source_line=printable(problem.source_line or "", _LINE_CHARACTERS),
+            ) from None
+        except EraserTimeoutError:
+            raise LimitExceeded("cpu_limit", "erasing the source's types took too long") from None
+        except EraserError as error:
+            raise ProgramError(str(error)) from None
+
+
+def _measure(source: str, code_bytes: int) -> None:
+    try:
+        size = len(source.encode())
+    except UnicodeEncodeError as error:
+        line = source.count("\n", 0, error.start) + 1
+        column = error.start - (source.rfind("\n", 0, error.start) + 1) + 1
+        raise SyntaxFailure(
+            "the source contains a lone surrogate, which is no text", line=line, column=column
+        ) from None
+    if size > code_bytes:
+        raise LimitExceeded("code_limit", f"the source has {size} bytes, {code_bytes} are allowed")
+
+
+def place(error: SandboxError, source: str, erased: Erased) -> None:
+    """Give an error its place in the source as written, and that line's text."""
+    if error.line is None or error.column is None or error.source_line is not None:
+        return
+    error.line, error.column = erased.original(error.line, error.column)
+    lines = source.split("\n", error.line)
+    if error.line <= len(lines):
+        error.source_line = printable(lines[error.line - 1], _LINE_CHARACTERS)

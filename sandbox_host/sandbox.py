@@ -1,0 +1,262 @@
+"""The face of the package: a sandbox that runs one program at a time and can put it away.
+
+`Sandbox` owns a guest and replaces it when a program failed or was cancelled. It knows neither how
+a guest computes (`driving`) nor how it is served (`bridge`).
+"""
+
+import functools
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import anyio.to_thread
+
+from sandbox_host import answers
+from sandbox_host.bridge import Bridge, Progress, Service
+from sandbox_host.driving import Driver, LoopDebt
+from sandbox_host.engine.runtime import Runtime, shared_runtime
+from sandbox_host.errors import (
+    AnswersMismatch,
+    NotSuspended,
+    SandboxBusy,
+    SandboxClosed,
+    SandboxError,
+)
+from sandbox_host.guests.guest import Answer, Asked, Entry, Guest, Program
+from sandbox_host.guests.quickjs import QuickJsGuest
+from sandbox_host.limits import Limits
+from sandbox_host.mounts import Mount, OpenedMount
+from sandbox_host.outcome import CallOutcome, CallRecord, Failed, Host, Outcome, Suspended
+from sandbox_host.programs import Erasers, place
+from sandbox_host.snapshot import Origin, pack, unpack
+from sandbox_host.typescript import Erased
+
+
+class Shared:
+    """What sandboxes share beside the runtime: the erased sources and the loop's debt."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        """Begin with nothing gathered."""
+        self.runtime = runtime
+        self.erasers = Erasers(runtime)
+        self.debt = LoopDebt()
+
+
+@functools.lru_cache(maxsize=1)
+def _shared() -> Shared:
+    return Shared(shared_runtime())
+
+
+class Sandbox:
+    """A fresh WebAssembly guest for TypeScript and JavaScript.
+
+    Use it as an async context manager. Programs run one after another in the same guest, so what
+    one leaves on `globalThis` the next one sees; a program that fails takes the guest with it.
+    """
+
+    def __init__(self, *, limits: Limits | None = None, mounts: Sequence[Mount] = ()) -> None:
+        """Say what programs may use; nothing is opened yet."""
+        self._limits = limits or Limits()
+        self._mounts = tuple(mounts)
+        self._opened: tuple[OpenedMount, ...] = ()
+        self._shared: Shared | None = None
+        self._guest: Guest | None = None
+        self._suspended: Progress | None = None
+        self._source = ""
+        self._running = False
+        self._restoring: bytes | None = None
+
+    @classmethod
+    def restore(
+        cls, data: bytes, *, limits: Limits | None = None, mounts: Sequence[Mount] = ()
+    ) -> "Sandbox":
+        """Give a sandbox that holds a suspended program; open it, then `resume`.
+
+        Limits and mounts are given anew: a snapshot grants nothing. The mounts must be the same.
+        """
+        sandbox = cls(limits=limits, mounts=mounts)
+        sandbox._restoring = bytes(data)
+        return sandbox
+
+    async def __aenter__(self) -> Self:
+        """Load the runtime if this is the first sandbox; open the mounts."""
+        if _shared.cache_info().currsize:
+            self._shared = _shared()
+        else:
+            self._shared = await anyio.to_thread.run_sync(_shared)
+        self._opened = tuple(mount.opened() for mount in self._mounts)
+        if self._restoring is not None:
+            self._unpack(self._restoring)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Free the guest."""
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Free the guest. May be called twice."""
+        self._discard()
+        self._shared = None
+
+    async def run(
+        self, code: str, *, host: Host, args: Any = None, call: str | None = None
+    ) -> Outcome:
+        """Run a program to its outcome.
+
+        Args:
+            code: a function body (top-level await and return; a last expression is its value) or
+                an ES module, in TypeScript or JavaScript.
+            host: answers the program's `mcp.*` calls.
+            args: JSON data; the program's `args`.
+            call: of a module, the exported function to call.
+        """
+        shared = self._ready()
+        payload = answers.arguments(args, self._limits.input_bytes)
+        self._source = code
+
+        def begin(erased: Erased) -> Entry:
+            program = Program(
+                erased.code.encode(),
+                payload,
+                call or "",
+                log_bytes=self._limits.log_bytes,
+                output_bytes=self._limits.output_bytes,
+                calls=self._limits.calls,
+                seed=secrets.randbits(64),
+            )
+            if self._guest is None:
+                self._guest = self._new_guest(shared)
+            return self._guest.start(program, 0.0)
+
+        return await self._go(begin, Progress(), host)
+
+    async def resume(self, answered: Mapping[int, Any], *, host: Host) -> Outcome:
+        """Go on with a suspended program.
+
+        Args:
+            answered: for each call id its value, or an exception to reject the call with. Calls
+                that are left out go on waiting.
+            host: answers the calls that follow.
+        """
+        guest, progress = self._waiting()
+        if not answered or not answered.keys() <= progress.waiting.keys():
+            raise AnswersMismatch(answered, progress.waiting)
+        brought = [
+            _settled(progress, progress.waiting[number], value, self._limits.input_bytes)
+            for number, value in answered.items()
+        ]
+        for number in answered:
+            del progress.waiting[number]
+        self._suspended = None
+
+        def begin(_: Erased) -> Entry:
+            return guest.settle(brought, progress.clock_ms, tick=False, files=False)
+
+        return await self._go(begin, progress, host)
+
+    def snapshot(self) -> bytes:
+        """Give the suspended program as bytes, for `Sandbox.restore` in this or a later process."""
+        guest, progress = self._waiting()
+        return pack(self._origin(), self._source, guest.snapshot(), progress)
+
+    @property
+    def refused_files(self) -> tuple[str, ...]:
+        """What programs in this guest tried to do to protected files, for an audit."""
+        return self._guest.refusals() if self._guest else ()
+
+    async def _go(self, begin: Callable[[Erased], Entry], progress: Progress, host: Host) -> Outcome:
+        """Erase, enter, and serve the program until it rests; then keep the guest or give it up."""
+        shared = self._open()
+        self._running = True
+        outcome: Outcome | None = None
+        try:
+            try:
+                erased = await shared.erasers.erase(self._source, self._limits.code_bytes)
+                entry = begin(erased)
+            except SandboxError as error:
+                outcome = Failed(error)
+                return outcome
+            outcome = await self._serve(shared, entry, progress, Service(host, erased.original))
+            if isinstance(outcome, Failed):
+                place(outcome.error, self._source, erased)
+        finally:
+            self._running = False
+            if outcome is None or isinstance(outcome, Failed):
+                self._discard()
+        if isinstance(outcome, Suspended):
+            self._suspended = progress
+        return outcome
+
+    async def _serve(
+        self, shared: Shared, entry: Entry, progress: Progress, service: Service
+    ) -> Outcome:
+        guest = self._guest
+        assert guest is not None  # noqa: S101 - begin() has just made or entered it
+        driver = Driver(shared.runtime.ticker, shared.debt, self._limits.cpu_seconds)
+        driver.cpu_seconds = progress.cpu_seconds
+        try:
+            return await Bridge(guest, driver, self._limits, service, progress).run(entry)
+        finally:
+            if driver.lost:
+                self._guest = None  # a worker thread is still inside: it cannot be freed
+
+    def _unpack(self, data: bytes) -> None:
+        shared = self._ready()
+        state, progress, self._source = unpack(data, self._origin())
+        self._guest = self._new_guest(shared)
+        try:
+            self._guest.restore(state)
+        except SandboxError:
+            self._discard()
+            raise
+        self._suspended, self._restoring = progress, None
+
+    def _origin(self) -> Origin:
+        mounts = tuple((mount.guest, mount.writable) for mount in self._opened)
+        return Origin(self._open().runtime.javascript.digest, mounts)
+
+    def _new_guest(self, shared: Shared) -> Guest:
+        return QuickJsGuest(shared.runtime, self._limits.memory_bytes, self._opened)
+
+    def _open(self) -> Shared:
+        if self._shared is None:
+            raise SandboxClosed
+        return self._shared
+
+    def _ready(self) -> Shared:
+        """Give what is shared, if a program may start now."""
+        shared = self._open()
+        if self._running or self._suspended is not None:
+            raise SandboxBusy
+        return shared
+
+    def _waiting(self) -> tuple[Guest, Progress]:
+        self._open()
+        if self._running:
+            raise SandboxBusy
+        if self._suspended is None or self._guest is None:
+            raise NotSuspended
+        return self._guest, self._suspended
+
+    def _discard(self) -> None:
+        guest, self._guest, self._suspended = self._guest, None, None
+        if guest is not None:
+            guest.close()
+
+
+def _settled(progress: Progress, asked: Asked, value: Any, limit_bytes: int) -> Answer:
+    """Make an answer of what the embedder gave for a suspended call, and record it."""
+    if isinstance(value, BaseException):
+        answer = answers.rejected(asked.id, asked.tool, value)
+    else:
+        answer = answers.resolved(asked.id, value, limit_bytes)
+    outcome: CallOutcome = "ok" if answer.ok else "error"
+    place = (asked.line or None, asked.column or None)
+    progress.records.append(CallRecord(asked.id, asked.tool, outcome, 0.0, *place))
+    return answer

@@ -1,0 +1,128 @@
+"""A paused program as bytes: what a fresh guest lacks, what the run has gathered, and a checksum.
+
+Layout: magic, blake3 of the rest, then a deflated body of a JSON head (length-prefixed) and the
+changed pages. The checksum finds damage, not malice: who may write snapshots may make any program,
+so a store of snapshots must be protected by its owner. What the head says is checked all the same.
+"""
+
+import dataclasses
+import json
+import struct
+import zlib
+from typing import Any
+
+import blake3
+
+from sandbox_host.bridge import Progress
+from sandbox_host.errors import SnapshotForeign, SnapshotInvalid
+from sandbox_host.guests.guest import Asked, GuestState
+from sandbox_host.outcome import CallRecord, Log
+
+MAGIC = b"PMLSNAP1"
+_HASH_BYTES = 32
+_HEAD = struct.Struct("<I")
+_PAGE = struct.Struct("<I")
+_PAGE_BYTES = 4096
+_MOST_BYTES = 5 << 30  # a guest has at most 4 GiB
+_FAST = 1  # zlib level: pages of small integers deflate well even so
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Origin:
+    """What a snapshot only fits again: the guest build, and where its folders were."""
+
+    guest: str
+    mounts: tuple[tuple[str, bool], ...]
+
+
+def pack(origin: Origin, source: str, state: GuestState, progress: Progress) -> bytes:
+    """Give the snapshot's bytes."""
+    head = {
+        "guest": origin.guest,
+        "mounts": origin.mounts,
+        "source": source,
+        "memory_bytes": state.memory_bytes,
+        "progress": {
+            "clock_ms": progress.clock_ms,
+            "cpu_seconds": progress.cpu_seconds,
+            "log_bytes": progress.log_bytes,
+            "calls_made": progress.calls_made,
+            "logs": [dataclasses.astuple(log) for log in progress.logs],
+            "records": [dataclasses.astuple(record) for record in progress.records],
+            "waiting": [
+                [asked.id, asked.tool, asked.args.decode(), asked.line, asked.column]
+                for asked in progress.waiting.values()
+            ],
+            "value": None if progress.value is None else progress.value.decode(),
+        },
+    }
+    text = json.dumps(head, separators=(",", ":")).encode()
+    body = [_HEAD.pack(len(text)), text]
+    for at, page in state.pages:
+        body += (_PAGE.pack(at), page)
+    packed = zlib.compress(b"".join(body), _FAST)
+    return MAGIC + blake3.blake3(packed).digest() + packed
+
+
+def unpack(snapshot: bytes, origin: Origin) -> tuple[GuestState, Progress, str]:
+    """Read a snapshot that was taken from this guest build with these mounts."""
+    text, pages = _opened(snapshot)
+    try:
+        head = json.loads(text)
+        theirs = Origin(str(head["guest"]), tuple((str(p), bool(w)) for p, w in head["mounts"]))
+        if theirs.guest != origin.guest:
+            raise SnapshotForeign("guest build", theirs.guest[:12], origin.guest[:12])
+        if theirs.mounts != origin.mounts:
+            raise SnapshotForeign("mounts", str(theirs.mounts), str(origin.mounts))
+        memory_bytes = int(head["memory_bytes"])
+        state = GuestState(memory_bytes, _pages(pages, memory_bytes))
+        return state, _progress(head["progress"]), str(head["source"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise SnapshotInvalid(f"its head is wrong: {error}") from error
+
+
+def _opened(snapshot: bytes) -> tuple[bytes, bytes]:
+    start = len(MAGIC) + _HASH_BYTES
+    if snapshot[: len(MAGIC)] != MAGIC or len(snapshot) <= start:
+        raise SnapshotInvalid("it does not begin as one")
+    packed = snapshot[start:]
+    if blake3.blake3(packed).digest() != snapshot[len(MAGIC) : start]:
+        raise SnapshotInvalid("its checksum is wrong")
+    try:
+        body = zlib.decompressobj().decompress(packed, _MOST_BYTES)
+        (length,) = _HEAD.unpack_from(body)
+    except (zlib.error, struct.error) as error:
+        raise SnapshotInvalid(str(error)) from error
+    at = _HEAD.size + length
+    return body[_HEAD.size : at], body[at:]
+
+
+def _pages(content: bytes, memory_bytes: int) -> list[tuple[int, bytes]]:
+    step = _PAGE.size + _PAGE_BYTES
+    if len(content) % step:
+        raise SnapshotInvalid("a page is cut off")
+    pages = []
+    for start in range(0, len(content), step):
+        (at,) = _PAGE.unpack_from(content, start)
+        if at % _PAGE_BYTES or at + _PAGE_BYTES > memory_bytes:
+            raise SnapshotInvalid("a page lies outside the memory")
+        pages.append((at, content[start + _PAGE.size : start + step]))
+    return pages
+
+
+def _progress(said: dict[str, Any]) -> Progress:
+    waiting = [
+        Asked(int(number), str(tool), str(args).encode(), int(line), int(column))
+        for number, tool, args, line, column in said["waiting"]
+    ]
+    value = said["value"]
+    return Progress(
+        clock_ms=float(said["clock_ms"]),
+        cpu_seconds=float(said["cpu_seconds"]),
+        log_bytes=int(said["log_bytes"]),
+        calls_made=int(said["calls_made"]),
+        logs=[Log(*log) for log in said["logs"]],
+        records=[CallRecord(*record) for record in said["records"]],
+        waiting={asked.id: asked for asked in waiting},
+        value=None if value is None else str(value).encode(),
+    )
