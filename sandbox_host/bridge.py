@@ -55,12 +55,21 @@ class Progress:
     value: bytes | None = None
 
 
+Original = Callable[[int, int], tuple[int, int]]
+"""Where a line and column of the running code stand in the source."""
+
+
+def unmoved(line: int, column: int) -> tuple[int, int]:
+    """The `Original` of code that runs as it was written."""
+    return line, column
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Service:
-    """Who answers the calls, and where a place in the running code stands in the source."""
+    """Who answers the calls, and how to find their places."""
 
     host: Host
-    original: Callable[[int, int], tuple[int, int]]
+    original: Original = unmoved
 
 
 class Bridge:
@@ -186,11 +195,11 @@ class Bridge:
             entry = self._guest.settle(brought, self._now_ms(), tick=tick, files=files)
         except SandboxError as error:
             return Slice(failure=error)
-        return await self._drive(entry, blocking=files)
+        return await self._drive(entry)
 
-    async def _drive(self, entry: Entry, *, blocking: bool = False) -> Slice:
+    async def _drive(self, entry: Entry) -> Slice:
         try:
-            return await self._driver.drive(entry, blocking=blocking)
+            return await self._driver.drive(entry)
         except SandboxError as error:
             return Slice(failure=error)
 

@@ -69,9 +69,9 @@ class Driver:
         self.lost = False
         """A worker could not be stopped and is still inside the guest."""
 
-    async def drive(self, entry: Entry, *, blocking: bool = False) -> Slice:
+    async def drive(self, entry: Entry) -> Slice:
         """Bring an entry to its end; cancelling stops the guest within a tick."""
-        if not blocking:
+        if not entry.may_block:
             started = time.perf_counter()
             if self._debt.allows(started):
                 left = self._inline(entry, started)

@@ -47,11 +47,16 @@ class CallRecord:
     column: int | None = None
 
 
+Level = Literal["debug", "log", "info", "warn", "error"]
+LEVELS: tuple[Level, ...] = ("debug", "log", "info", "warn", "error")
+"""In the order of the ABI's numbers."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Log:
     """One line of console output."""
 
-    level: Literal["debug", "log", "info", "warn", "error"]
+    level: Level
     text: str
 
 

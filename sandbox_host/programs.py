@@ -2,6 +2,7 @@
 
 import collections
 
+from sandbox_host.bridge import Original
 from sandbox_host.driving import Worker, in_thread
 from sandbox_host.engine.runtime import Runtime
 from sandbox_host.errors import LimitExceeded, ProgramError, SandboxError, SyntaxFailure, printable
@@ -79,11 +80,11 @@ def _measure(source: str, code_bytes: int) -> None:
         raise LimitExceeded("code_limit", f"the source has {size} bytes, {code_bytes} are allowed")
 
 
-def place(error: SandboxError, source: str, erased: Erased) -> None:
+def place(error: SandboxError, source: str, original: Original) -> None:
     """Give an error its place in the source as written, and that line's text."""
     if error.line is None or error.column is None or error.source_line is not None:
         return
-    error.line, error.column = erased.original(error.line, error.column)
+    error.line, error.column = original(error.line, error.column)
     lines = source.split("\n", error.line)
     if error.line <= len(lines):
         error.source_line = printable(lines[error.line - 1], _LINE_CHARACTERS)

@@ -4,9 +4,10 @@
 a guest computes (`driving`) nor how it is served (`bridge`).
 """
 
+import contextlib
 import functools
-import secrets
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -25,12 +26,12 @@ from sandbox_host.errors import (
 )
 from sandbox_host.guests.guest import Answer, Asked, Entry, Guest, Program
 from sandbox_host.guests.quickjs import QuickJsGuest
+from sandbox_host.guests.raw import load_raw
 from sandbox_host.limits import Limits
 from sandbox_host.mounts import Mount, OpenedMount
 from sandbox_host.outcome import CallOutcome, CallRecord, Failed, Host, Outcome, Suspended
 from sandbox_host.programs import Erasers, place
 from sandbox_host.snapshot import Origin, pack, unpack
-from sandbox_host.typescript import Erased
 
 
 class Shared:
@@ -66,6 +67,7 @@ class Sandbox:
         self._source = ""
         self._running = False
         self._restoring: bytes | None = None
+        self._refused: tuple[str, ...] = ()
 
     @classmethod
     def restore(
@@ -118,23 +120,39 @@ class Sandbox:
         """
         shared = self._ready()
         payload = answers.arguments(args, self._limits.input_bytes)
-        self._source = code
+        with self._busy():
+            try:
+                erased = await shared.erasers.erase(code, self._limits.code_bytes)
+                if self._guest is None:
+                    self._guest = self._new_guest(shared)
+                entry = self._guest.start(self._program(erased.code.encode(), payload, call), 0.0)
+            except SandboxError as error:
+                return Failed(error)
+            self._source = code
+            return await self._serve(self._guest, entry, Progress(), Service(host, erased.original))
 
-        def begin(erased: Erased) -> Entry:
-            program = Program(
-                erased.code.encode(),
-                payload,
-                call or "",
-                log_bytes=self._limits.log_bytes,
-                output_bytes=self._limits.output_bytes,
-                calls=self._limits.calls,
-                seed=secrets.randbits(64),
-            )
-            if self._guest is None:
-                self._guest = self._new_guest(shared)
-            return self._guest.start(program, 0.0)
+    async def run_wasm(
+        self, module: bytes, *, host: Host, args: Any = None, call: str | None = None
+    ) -> Outcome:
+        """Run a raw WebAssembly module that imports `mcp` functions, in a guest of its own.
 
-        return await self._go(begin, Progress(), host)
+        Args:
+            module: the bytes; `guest_runtime/README.md` lists what it may import and must export.
+            host: answers its calls; `SUSPEND` ends the run with `CannotSuspend`.
+            args: JSON data that the module can read.
+            call: the exported function to call, `run` if not given.
+        """
+        shared = self._ready()
+        payload = answers.arguments(args, self._limits.input_bytes)
+        with self._busy():
+            self._discard()
+            try:
+                self._guest = await load_raw(shared.runtime, module, self._limits, self._opened)
+                entry = self._guest.start(self._program(b"", payload, call), 0.0)
+            except SandboxError as error:
+                self._discard()
+                return Failed(error)
+            return await self._serve(self._guest, entry, Progress(), Service(host))
 
     async def resume(self, answered: Mapping[int, Any], *, host: Host) -> Outcome:
         """Go on with a suspended program.
@@ -147,18 +165,19 @@ class Sandbox:
         guest, progress = self._waiting()
         if not answered or not answered.keys() <= progress.waiting.keys():
             raise AnswersMismatch(answered, progress.waiting)
-        brought = [
-            _settled(progress, progress.waiting[number], value, self._limits.input_bytes)
-            for number, value in answered.items()
-        ]
-        for number in answered:
-            del progress.waiting[number]
-        self._suspended = None
-
-        def begin(_: Erased) -> Entry:
-            return guest.settle(brought, progress.clock_ms, tick=False, files=False)
-
-        return await self._go(begin, progress, host)
+        with self._busy():
+            erased = await self._open().erasers.erase(self._source, self._limits.code_bytes)
+            brought = [
+                _settled(progress, progress.waiting.pop(number), value, self._limits.input_bytes)
+                for number, value in answered.items()
+            ]
+            self._suspended = None
+            try:
+                entry = guest.settle(brought, progress.clock_ms, tick=False, files=False)
+            except SandboxError as error:
+                self._discard()
+                return Failed(error, tuple(progress.logs), tuple(progress.records))
+            return await self._serve(guest, entry, progress, Service(host, erased.original))
 
     def snapshot(self) -> bytes:
         """Give the suspended program as bytes, for `Sandbox.restore` in this or a later process."""
@@ -167,44 +186,49 @@ class Sandbox:
 
     @property
     def refused_files(self) -> tuple[str, ...]:
-        """What programs in this guest tried to do to protected files, for an audit."""
-        return self._guest.refusals() if self._guest else ()
+        """What programs in this sandbox tried to do to protected files, for an audit."""
+        return (*self._refused, *(self._guest.refusals() if self._guest else ()))
 
-    async def _go(self, begin: Callable[[Erased], Entry], progress: Progress, host: Host) -> Outcome:
-        """Erase, enter, and serve the program until it rests; then keep the guest or give it up."""
+    async def _serve(
+        self, guest: Guest, entry: Entry, progress: Progress, service: Service
+    ) -> Outcome:
+        """Serve a program until it rests; then keep the guest or give it up."""
         shared = self._open()
-        self._running = True
+        driver = Driver(shared.runtime.ticker, shared.debt, self._limits.cpu_seconds)
+        driver.cpu_seconds = progress.cpu_seconds
         outcome: Outcome | None = None
         try:
-            try:
-                erased = await shared.erasers.erase(self._source, self._limits.code_bytes)
-                entry = begin(erased)
-            except SandboxError as error:
-                outcome = Failed(error)
-                return outcome
-            outcome = await self._serve(shared, entry, progress, Service(host, erased.original))
-            if isinstance(outcome, Failed):
-                place(outcome.error, self._source, erased)
+            outcome = await Bridge(guest, driver, self._limits, service, progress).run(entry)
         finally:
-            self._running = False
-            if outcome is None or isinstance(outcome, Failed):
+            if driver.lost:
+                self._guest = None  # a worker thread is still inside: it cannot be freed
+            if outcome is None or isinstance(outcome, Failed) or not guest.can_suspend:
                 self._discard()
+        if isinstance(outcome, Failed):
+            place(outcome.error, self._source, service.original)
         if isinstance(outcome, Suspended):
             self._suspended = progress
         return outcome
 
-    async def _serve(
-        self, shared: Shared, entry: Entry, progress: Progress, service: Service
-    ) -> Outcome:
-        guest = self._guest
-        assert guest is not None  # noqa: S101 - begin() has just made or entered it
-        driver = Driver(shared.runtime.ticker, shared.debt, self._limits.cpu_seconds)
-        driver.cpu_seconds = progress.cpu_seconds
+    @contextlib.contextmanager
+    def _busy(self) -> Iterator[None]:
+        """Keep other programs out."""
+        self._running = True
         try:
-            return await Bridge(guest, driver, self._limits, service, progress).run(entry)
+            yield
         finally:
-            if driver.lost:
-                self._guest = None  # a worker thread is still inside: it cannot be freed
+            self._running = False
+
+    def _program(self, source: bytes, payload: bytes, call: str | None) -> Program:
+        return Program(
+            source,
+            payload,
+            call or "",
+            log_bytes=self._limits.log_bytes,
+            output_bytes=self._limits.output_bytes,
+            calls=self._limits.calls,
+            seed=int.from_bytes(os.urandom(8), "little"),
+        )
 
     def _unpack(self, data: bytes) -> None:
         shared = self._ready()
@@ -247,6 +271,7 @@ class Sandbox:
     def _discard(self) -> None:
         guest, self._guest, self._suspended = self._guest, None, None
         if guest is not None:
+            self._refused += guest.refusals()
             guest.close()
 
 

@@ -88,7 +88,7 @@ static void apply(const pml_frame *frame, char *a, char *b)
         memcpy(&pml_limits, a, sizeof pml_limits);
         pml_set_cwd(b, frame->b_bytes);
         pml_set_entry("", 0);
-        pml_log_begin();
+        pml_natives_begin();
         pml_calls_begin();
         break;
     case PML_FRAME_ENTRY:

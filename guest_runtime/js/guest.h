@@ -62,7 +62,7 @@ void pml_files_init(void);
 void pml_files_natives(JSContext *ctx, JSValue native);
 
 /* natives.c: console, clock, randomness, text */
-void pml_log_begin(void);
+void pml_natives_begin(void);
 bool pml_log(uint32_t level, const char *text, size_t bytes);
 bool pml_run_one_timer(void);
 void pml_natives(JSContext *ctx, JSValue native);

@@ -7,10 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#define BEGINNERS 4 /* prelude files that keep state of a run */
 #define RANDOM_BYTES_AT_ONCE 256 /* what getentropy gives in one call */
 
 static uint64_t logged_bytes;
 static JSValue run_timer;
+static JSValue beginners[BEGINNERS];
+static uint32_t beginner_count;
 static double timer_due = INFINITY;
 static uint64_t random_state;
 static double entered_at; /* monotonic clock when this slice began */
@@ -66,10 +69,15 @@ bool pml_run_one_timer(void)
     return again;
 }
 
-void pml_log_begin(void)
+/* A new program: nothing that the last one left running goes on in it. */
+void pml_natives_begin(void)
 {
+    uint32_t i;
+
     logged_bytes = 0;
     random_state = pml_limits.seed | 1;
+    for (i = 0; i < beginner_count; i++)
+        JS_FreeValue(pml_context, JS_Call(pml_context, beginners[i], JS_UNDEFINED, 0, NULL));
 }
 
 bool pml_log(uint32_t level, const char *text, size_t bytes)
@@ -125,6 +133,16 @@ static JSValue native_on_tick(JSContext *ctx, JSValueConst this_value, int argc,
     (void)this_value;
     (void)argc;
     run_timer = JS_DupValue(ctx, argv[0]);
+    return JS_UNDEFINED;
+}
+
+static JSValue native_on_begin(JSContext *ctx, JSValueConst this_value, int argc, JSValueConst *argv)
+{
+    (void)this_value;
+    (void)argc;
+    if (beginner_count == BEGINNERS)
+        return JS_ThrowInternalError(ctx, "too many files keep state of a run");
+    beginners[beginner_count++] = JS_DupValue(ctx, argv[0]);
     return JS_UNDEFINED;
 }
 
@@ -263,6 +281,7 @@ void pml_natives(JSContext *ctx, JSValue native)
     pml_define(ctx, native, "now", native_now, 0);
     pml_define(ctx, native, "arm", native_arm, 1);
     pml_define(ctx, native, "onTick", native_on_tick, 1);
+    pml_define(ctx, native, "onBegin", native_on_begin, 1);
     pml_define(ctx, native, "random", native_random, 1);
     pml_define(ctx, native, "encode", native_encode, 1);
     pml_define(ctx, native, "decode", native_decode, 2);

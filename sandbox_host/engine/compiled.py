@@ -10,7 +10,6 @@ import os
 import platform
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from sandbox_host.engine.instances import SETTINGS
 
 _HASH_BYTES = 32
 _PRIVATE = 0o700
+_MOST_ENTRIES = 16  # a few versions of guest, eraser and raw modules; each takes megabytes
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -84,6 +84,9 @@ def _checked(path: Path) -> bytes | None:
 
 
 def _keep(path: Path, code: bytes) -> None:
+    """Write the file whole or not at all; then let go of those that were used longest ago."""
+    import tempfile  # noqa: PLC0415 - 8 ms to import, only when something was compiled
+
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -93,3 +96,6 @@ def _keep(path: Path, code: bytes) -> None:
     except OSError:
         Path(name).unlink(missing_ok=True)
         raise
+    by_age = sorted(path.parent.glob("*.cwasm"), key=lambda entry: entry.stat().st_mtime)
+    for entry in by_age[:-_MOST_ENTRIES]:
+        entry.unlink(missing_ok=True)

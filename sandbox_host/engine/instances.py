@@ -39,6 +39,10 @@ def new_engine() -> wasmtime.Engine:
     """Give an engine with the settings that every module here is compiled with."""
     config = wasmtime.Config()
     config.epoch_interruption = True
+    # a store's memory limit is per memory: one memory, of 32 bits, of one thread
+    config.wasm_multi_memory = False
+    config.wasm_memory64 = False
+    config.wasm_threads = False
     config.max_wasm_stack = WASM_STACK_BYTES
     config.memory_reservation = _MEMORY_RESERVATION_BYTES
     config.memory_guard_size = _MEMORY_GUARD_BYTES
@@ -46,7 +50,7 @@ def new_engine() -> wasmtime.Engine:
     return wasmtime.Engine(config)
 
 
-SETTINGS = f"epoch,stack={WASM_STACK_BYTES},fiber={FIBER_STACK_BYTES},reserve={_MEMORY_RESERVATION_BYTES},guard={_MEMORY_GUARD_BYTES}"
+SETTINGS = f"epoch,one-memory,stack={WASM_STACK_BYTES},fiber={FIBER_STACK_BYTES},reserve={_MEMORY_RESERVATION_BYTES},guard={_MEMORY_GUARD_BYTES}"
 """The settings as text: part of the key under which compiled modules are cached."""
 
 
@@ -63,9 +67,11 @@ def new_store(engine: wasmtime.Engine, memory_bytes: int, wasi: wasmtime.WasiCon
 class Entry:
     """One call in progress. Whoever began it polls it to its end or closes it."""
 
-    __slots__ = ("_arguments", "_context", "_error", "_future", "_instance", "_results", "_trap")
+    __slots__ = ("_arguments", "_error", "_function", "_future", "_results", "_trap")
 
-    def __init__(self, context: Any, function: Any, arguments: tuple[tuple[int, int], ...]) -> None:
+    def __init__(
+        self, context: Any, function: Any, arguments: tuple[tuple[int, int], ...], results: int = 1
+    ) -> None:
         """Begin a call of `function`; nothing runs before the first poll."""
         count = len(arguments)
         values = (ffi.wasmtime_val_t * count)() if count else (ffi.wasmtime_val_t * 1)()
@@ -75,19 +81,14 @@ class Entry:
                 value.of.i32 = number
             else:
                 value.of.i64 = number
-        self._begin(context, function, values, count)
-
-    def _begin(self, context: Any, function: Any, values: Any, count: int) -> None:
-        self._arguments = values
+        # kept, because wasmtime reads and writes them while the call goes on
+        self._function, self._arguments = function, values
         self._results = (ffi.wasmtime_val_t * 1)()
-        self._trap = _Trap()
-        self._error = _Error()
-        self._context = context
-        self._instance = None
+        self._trap, self._error = _Trap(), _Error()
         # set before every entry: the ticks that passed while the guest was at rest do not count
         ffi.wasmtime_context_set_epoch_deadline(context, 1)
         self._future = ffi.wasmtime_func_call_async(
-            context, _byref(function), values, count, self._results, 1,
+            context, _byref(function), values, count, self._results, results,
             _byref(self._trap), _byref(self._error),
         )  # fmt: skip
 
@@ -153,9 +154,9 @@ class Instance:
         """Give an exported function, to begin entries with."""
         return self._export(name).func
 
-    def enter(self, function: Any, *arguments: int) -> Entry:
-        """Begin a call with i32 arguments."""
-        return Entry(self.context, function, tuple((I32, number) for number in arguments))
+    def enter(self, function: Any, *arguments: int, results: int = 1) -> Entry:
+        """Begin a call with i32 arguments and one i32 result, or none."""
+        return Entry(self.context, function, tuple((I32, number) for number in arguments), results)
 
     def close(self) -> None:
         """Free everything of this guest at once."""

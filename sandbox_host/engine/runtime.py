@@ -4,7 +4,6 @@ Loading takes milliseconds with a warm cache and seconds without; `shared_runtim
 """
 
 import functools
-import hashlib
 import json
 import os
 import threading
@@ -53,7 +52,9 @@ class Manifest:
             content = (self._folder / name).read_bytes()
         except OSError as error:
             raise GuestMissing(f"{name}: {error.strerror}") from error
-        if hashlib.sha256(content).hexdigest() != self._files[name]:
+        from hashlib import sha256  # noqa: PLC0415 - only when something must be compiled
+
+        if sha256(content).hexdigest() != self._files[name]:
             raise GuestMissing(f"{name} is not the file that was built")
         return content
 

@@ -6,11 +6,15 @@ drives it decides where it runs and when to give up.
 """
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
 from sandbox_host.errors import SandboxError
 from sandbox_host.outcome import Log
+
+TOOL = re.compile(r"[^:\x00-\x1f\x7f]{1,128}:[^\x00-\x1f\x7f]{1,128}")
+"""A tool id, "server:tool": one colon at least, and the first one ends the server's name."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,6 +74,9 @@ class GuestState:
 
 class Entry(Protocol):
     """A guest that was entered and has not come back yet."""
+
+    may_block: bool
+    """Whether it may wait inside a system call: such an entry never runs on the event loop's thread."""
 
     def poll(self) -> Slice | None:
         """Go on for at most a tick; None if the guest is not at rest yet. Any thread, one at a time."""

@@ -24,14 +24,12 @@ from sandbox_host.errors import (
     UncaughtToolError,
     printable,
 )
-from sandbox_host.guests.guest import Answer, Asked, GuestState, Program, Slice
+from sandbox_host.guests.guest import TOOL, Answer, Asked, GuestState, Program, Slice
 from sandbox_host.mounts import OpenedMount
-from sandbox_host.outcome import Log
+from sandbox_host.outcome import LEVELS, Log
 
 PAGE_BYTES = 4096  # of a snapshot's difference
-_TOOL = re.compile(r"[^:\x00-\x1f\x7f]{1,128}:[^\x00-\x1f\x7f]{1,128}")
 _PLACE = re.compile(r"\bprogram:(\d+):(\d+)")
-_LEVELS = ("debug", "log", "info", "warn", "error")
 _LIMIT_HINTS = {
     "log_limit": "print less, or return the data as the program's value",
     "output_limit": "return less: filter or summarise in the program, or write a file",
@@ -159,13 +157,14 @@ class QuickJsGuest:
 class JsEntry:
     """An entry into a JavaScript guest."""
 
-    __slots__ = ("_entry", "_files", "_guest")
+    __slots__ = ("_entry", "_files", "_guest", "may_block")
 
     def __init__(self, guest: QuickJsGuest, entry: RawEntry, files: Files | None) -> None:
         """Hold the entry; it runs when it is polled."""
         self._guest = guest
         self._entry = entry
         self._files = files
+        self.may_block = files is not None
 
     def poll(self) -> Slice | None:
         """Go on for at most a tick."""
@@ -195,7 +194,7 @@ def _asked(frame: abi.Frame) -> Asked:
         tool = frame.a.decode()
     except UnicodeDecodeError:
         raise GuestProtocolError("a tool name is not UTF-8") from None
-    if not _TOOL.fullmatch(tool):
+    if not TOOL.fullmatch(tool):
         raise GuestProtocolError("a tool name of the wrong form")
     return Asked(frame.id, tool, frame.b, frame.line, frame.column)
 
@@ -204,7 +203,7 @@ def _log(frame: abi.Frame) -> Log:
     text = frame.a.decode(errors="replace")
     if frame.id == abi.LEVEL_REJECTION:
         return Log("error", f"unhandled rejection: {_failure(frame.a)}")
-    return Log(_LEVELS[frame.id] if frame.id < len(_LEVELS) else "log", text)  # type: ignore[arg-type]
+    return Log(LEVELS[frame.id] if frame.id < len(LEVELS) else "log", text)
 
 
 def _failure(facts: bytes) -> SandboxError:

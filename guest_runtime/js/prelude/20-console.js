@@ -18,6 +18,9 @@
   const DEEPEST_INDENT = 20;
 
   let indent = 0;
+  native.onBegin(() => {
+    indent = 0;
+  });
   const counts = { __proto__: null };
   const starts = { __proto__: null };
 

@@ -102,6 +102,15 @@
     arm();
   }
 
+  native.onBegin(() => {
+    while (size > 0) {
+      forget(timers, heap[0].id);
+      dequeue(heap[0]);
+    }
+    nesting = 0;
+    arm();
+  });
+
   function report(error, where) {
     native.log(ERROR, `uncaught error in ${where}: ${describeError(error)}`);
   }

@@ -153,7 +153,10 @@ async def test_wide_and_deep_values_are_cut(run: Run) -> None:
     outcome = await run(
         """
         const wide = {};
-        for (let i = 0; i < 300; i++) { wide[i] = {}; for (let j = 0; j < 300; j++) wide[i][j] = {}; }
+        for (let i = 0; i < 300; i++) {
+          wide[i] = {};
+          for (let j = 0; j < 300; j++) wide[i][j] = {};
+        }
         console.log(wide);
         """
     )

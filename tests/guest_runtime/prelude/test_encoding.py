@@ -27,7 +27,9 @@ async def test_chunks_decode_to_the_same_text_as_the_whole(
         f"""
         const decoder = new TextDecoder('utf-8', {{ignoreBOM: true}});
         let text = '';
-        for (const chunk of {chunks}) text += decoder.decode(new Uint8Array(chunk), {{stream: true}});
+        for (const chunk of {chunks}) {{
+          text += decoder.decode(new Uint8Array(chunk), {{stream: true}});
+        }}
         text + decoder.decode()
         """
     )
@@ -38,14 +40,15 @@ async def test_labels_options_and_inputs(run: Run) -> None:
     outcome = await run(
         r"""
         const nameOf = (act) => { try { act(); return null } catch (error) { return error.name } };
+        const bom = new Uint8Array([0xef, 0xbb, 0xbf]);
         [
           new TextDecoder(' UTF8\n').encoding,
           nameOf(() => new TextDecoder('latin1')),
           nameOf(() => new TextDecoder('utf-8', {fatal: true}).decode(new Uint8Array([255]))),
           nameOf(() => new TextDecoder().decode('text')),
           new TextDecoder().decode(new DataView(new Uint8Array([65, 66]).buffer, 1)),
-          new TextDecoder().decode(new Uint8Array([0xef, 0xbb, 0xbf, 65])),
-          new TextDecoder('utf-8', {ignoreBOM: true}).decode(new Uint8Array([0xef, 0xbb, 0xbf])).length,
+          new TextDecoder().decode(new Uint8Array([...bom, 65])),
+          new TextDecoder('utf-8', {ignoreBOM: true}).decode(bom).length,
         ]
         """
     )

@@ -95,7 +95,8 @@ async def test_ten_thousand_timers_keep_their_order(run: Run) -> None:
         """
         const seen = [];
         const delayOf = (i) => (i * 7919) % 50;
-        const ids = Array.from({length: 10_000}, (_, i) => setTimeout(() => seen.push(i), delayOf(i)));
+        const start = (_, i) => setTimeout(() => seen.push(i), delayOf(i));
+        const ids = Array.from({length: 10_000}, start);
         for (let i = 0; i < ids.length; i += 2) clearTimeout(ids[i]);
         await new Promise((done) => setTimeout(done, 100));
         seen.length

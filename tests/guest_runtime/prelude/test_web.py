@@ -1,4 +1,4 @@
-"""structuredClone, crypto, performance, events, and the refusals of what a sandbox does not have."""
+"""structuredClone, crypto, performance, events, and the refusals of what is not there."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -14,12 +14,15 @@ async def test_a_clone_keeps_types_cycles_and_sharing(run: Run) -> None:
     outcome = await run(
         """
         const date = new Date(5);
-        const source = {date, same: date, map: new Map([[1, new Set([2])]]), list: [1, , 3], re: /x/gi,
-          view: new Uint16Array([1, 2, 3]).subarray(1), big: 1n, boxed: new Number(3), none: undefined};
+        const source = {
+          date, same: date, map: new Map([[1, new Set([2])]]), list: [1, , 3], re: /x/gi, big: 1n,
+          view: new Uint16Array([1, 2, 3]).subarray(1), boxed: new Number(3), none: undefined,
+        };
         source.self = source;
         const copy = structuredClone(source);
-        [copy !== source && copy.self === copy, copy.date === copy.same && copy.date !== date, +copy.date,
-         copy.map.get(1).has(2), 1 in copy.list, String(copy.re), [...copy.view], copy.view.byteOffset,
+        [copy !== source && copy.self === copy, copy.date === copy.same && copy.date !== date,
+         +copy.date, copy.map.get(1).has(2), 1 in copy.list, String(copy.re),
+         [...copy.view], copy.view.byteOffset,
          copy.big === 1n, copy.boxed + 1, 'none' in copy]
         """
     )
@@ -97,7 +100,7 @@ async def test_random_values(run: Run) -> None:
 
 
 async def test_two_sandboxes_do_not_share_their_randomness(run: Run) -> None:
-    # The prelude is frozen into the guest's image: randomness drawn while it is built would be everyone's.
+    # The prelude is frozen into the guest's image: what it drew at build time would be everyone's.
     first, second = await run("crypto.randomUUID()"), await run("crypto.randomUUID()")
     assert first.value != second.value
 
@@ -120,8 +123,10 @@ async def test_fetch_rejects_and_says_what_to_use_instead(run: Run) -> None:
     assert outcome.value == [
         "NetworkIsolationError",
         "network_isolated",
-        "fetch is not available: local code is network-isolated. "
-        "Use mcp.<server>.<tool>() to reach the outside.",
+        (
+            "fetch is not available: local code is network-isolated. "
+            "Use mcp.<server>.<tool>() to reach the outside."
+        ),
     ]
 
 
@@ -178,7 +183,8 @@ async def test_abort_signals_follow_their_sources(run: Run) -> None:
         const late = AbortSignal.timeout(1);
         await new Promise((done) => { late.onabort = done });
         let thrown; try { outer.throwIfAborted() } catch (error) { thrown = error.name }
-        [seen, outer.reason === controller.signal.reason, thrown, late.reason.name, AbortSignal.abort(3).reason]
+        [seen, outer.reason === controller.signal.reason, thrown, late.reason.name,
+         AbortSignal.abort(3).reason]
         """
     )
     assert outcome.value == [["on", "listener"], True, "AbortError", "TimeoutError", 3]
@@ -187,8 +193,9 @@ async def test_abort_signals_follow_their_sources(run: Run) -> None:
 async def test_globals_are_there_but_not_listed(run: Run) -> None:
     outcome = await run(
         """
-        const names = ['console', 'setTimeout', 'queueMicrotask', 'TextEncoder', 'TextDecoder', 'atob', 'URL',
-          'URLSearchParams', 'structuredClone', 'crypto', 'performance', 'EventTarget', 'AbortSignal', 'Deno', 'fetch'];
+        const names = ['console', 'setTimeout', 'queueMicrotask', 'TextEncoder', 'TextDecoder',
+          'atob', 'URL', 'URLSearchParams', 'structuredClone', 'crypto', 'performance',
+          'EventTarget', 'AbortSignal', 'Deno', 'fetch'];
         names.filter((name) => {
           const property = Object.getOwnPropertyDescriptor(globalThis, name);
           return !property || property.enumerable || !property.writable || !property.configurable;
@@ -199,13 +206,54 @@ async def test_globals_are_there_but_not_listed(run: Run) -> None:
 
 
 async def test_a_stack_trace_hands_out_no_function(run: Run) -> None:
-    # Attack: CallSite.getFunction() would give the prelude's closures and the native functions they call.
+    # Attack: CallSite.getFunction() would give the prelude's closures and the functions they call.
     outcome = await run(
         """
         const got = [];
-        Error.prepareStackTrace = (error, sites) => { for (const site of sites) got.push(typeof site.getFunction) };
+        Error.prepareStackTrace = (error, sites) => {
+          for (const site of sites) got.push(typeof site.getFunction);
+        };
         try { crypto.getRandomValues(1) } catch (error) { error.stack }
         got.length > 0 && got.every((type) => type === 'undefined')
         """
     )
     assert outcome.value is True
+
+
+async def test_listening_in_on_every_built_in_does_not_show_the_native_table(run: Run) -> None:
+    # Attack: replace the methods that the prelude might call and keep what passes through them.
+    outcome = await run(
+        """
+        const seen = new Set(), {apply} = Reflect, {add} = Set.prototype;
+        const keep = (value) => {
+          if (typeof value === 'object' && value !== null) apply(add, seen, [value]);
+        };
+        const classes = [Array, String, Map, Set, WeakMap, Promise, Function, RegExp, Date];
+        for (const {prototype} of classes) {
+          for (const name of Object.getOwnPropertyNames(prototype)) {
+            const property = Object.getOwnPropertyDescriptor(prototype, name);
+            if (typeof property.value !== 'function' || name === 'constructor') continue;
+            const real = property.value;
+            prototype[name] = function (...args) {
+              keep(this);
+              for (let i = 0; i < args.length; i++) keep(args[i]);
+              return apply(real, this, args);
+            };
+          }
+        }
+        const trap = {get() { keep(this) }, configurable: true};
+        Object.defineProperty(Object.prototype, 'then', trap);
+        console.log('%s', {a: [1]}, new Map([[1, new Date(0)]])); console.table([{a: 1}]);
+        new URL('../x?y', 'http://ü.de/a/b').searchParams.append('a', 'b');
+        new TextDecoder().decode(new TextEncoder().encode('é')); crypto.randomUUID();
+        structuredClone({a: new Map()}); new EventTarget().dispatchEvent(new Event('x'));
+        await Deno.readTextFile('/none').catch(() => {}); await fetch('x').catch(() => {});
+        await new Promise((done) => setTimeout(done, 1));
+        delete Object.prototype.then;
+        const isNative = (value) => (
+          ['arm', 'unlink', 'kindOf'].some((key) => Object.hasOwn(value, key)));
+        const leaked = [...seen].filter(isNative);
+        [seen.size > 10, leaked.length]
+        """
+    )
+    assert outcome.value == [True, 0]

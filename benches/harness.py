@@ -1,0 +1,122 @@
+"""Samples and what they say: warm-up, timing, percentiles, targets.
+
+Samples are kept in seconds, bytes or plain counts; a figure says in which unit it is shown.
+The garbage collector stays on, as it does for an embedder, but what the harness itself made is
+frozen first, so that no collection walks it.
+"""
+
+import dataclasses
+import gc
+import math
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "KB": 1024.0, "MB": 1024.0**2, "threads": 1.0}
+
+Samples = dict[str, list[float]]
+"""By the figure's name."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Target:
+    """What must hold, in the figure's unit; `aim` is wished for, not required."""
+
+    p50: float | None = None
+    p99: float | None = None
+    most: float | None = None
+    aim: float | None = None
+    ratio: float | None = None
+    to: str = ""
+    """The peer that `ratio` is meant against."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Figure:
+    """One number that a measurement gives."""
+
+    name: str
+    title: str
+    unit: str
+    target: Target = Target()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plan:
+    """How much to measure in this process."""
+
+    quick: bool = False
+
+    def count(self, full: int, quick: int | None = None) -> int:
+        """Give the number of samples; a quick run takes a tenth unless told."""
+        return (quick or max(2, full // 10)) if self.quick else full
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Summary:
+    """What is kept of a figure's samples."""
+
+    count: int
+    p50: float
+    p99: float
+    least: float
+    most: float
+    mean: float
+
+
+def summary(samples: Sequence[float]) -> Summary:
+    """Sum up samples of one figure."""
+    ordered = sorted(samples)
+    return Summary(
+        len(ordered), percentile(ordered, 0.5), percentile(ordered, 0.99),
+        ordered[0], ordered[-1], math.fsum(ordered) / len(ordered),
+    )  # fmt: skip
+
+
+def percentile(ordered: Sequence[float], share: float) -> float:
+    """Give the smallest sample that at least this share of all samples does not exceed."""
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def settle() -> None:
+    """Collect and freeze what is there, before timing."""
+    gc.collect()
+    gc.freeze()
+
+
+def timed(count: int, warm_up: int, work: Callable[[], object]) -> list[float]:
+    """Time `work` again and again."""
+    for _ in range(warm_up):
+        work()
+    settle()
+    samples = []
+    for _ in range(count):
+        began = time.perf_counter()
+        work()
+        samples.append(time.perf_counter() - began)
+    return samples
+
+
+async def timed_async(
+    count: int, warm_up: int, work: Callable[[], Awaitable[object]]
+) -> list[float]:
+    """Time an awaited `work` again and again."""
+    for _ in range(warm_up):
+        await work()
+    settle()
+    samples = []
+    for _ in range(count):
+        began = time.perf_counter()
+        await work()
+        samples.append(time.perf_counter() - began)
+    return samples
+
+
+class WrongResultError(Exception):
+    """What was measured did not do what it should; its time means nothing."""
+
+
+def expect(found: Any, wanted: Any) -> None:
+    """Refuse a measurement of something else."""
+    if found != wanted:
+        raise WrongResultError(f"{found!r:.200} instead of {wanted!r:.200}")
