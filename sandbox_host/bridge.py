@@ -263,7 +263,8 @@ class Bridge:
         if failure is not None:
             return Failed(failure, logs, records)
         if progress.waiting:
-            calls = tuple(answers.call_of(asked) for asked in progress.waiting.values())
+            waiting = sorted(progress.waiting.items())
+            calls = tuple(answers.call_of(asked) for _, asked in waiting)
             return Suspended(calls, logs, records)
         try:
             return Completed(answers.value_of(progress.value or b"null"), logs, records)

@@ -19,6 +19,7 @@ _ERASER_TICKS = 1000  # 2 s: ordinary source of the largest size takes a quarter
 _KEPT = 64  # erased sources remembered: the same capability runs again and again
 _KEPT_CHARACTERS = 64 << 10  # of a source that is worth remembering
 _LINE_CHARACTERS = 200
+_CUT_OFF = "the program ends too early: something is not closed or not complete"
 
 
 class Erasers:
@@ -33,6 +34,8 @@ class Erasers:
     async def erase(self, source: str, code_bytes: int) -> Erased:
         """Give the JavaScript of a source, or the `SandboxError` that it is."""
         _measure(source, code_bytes)
+        if source.startswith("#!"):
+            source = f"//{source[2:]}"  # a script's first line, for a shell
         if not needs_erasing(source):
             return Erased(source)
         erased = self._kept.get(source)
@@ -80,11 +83,30 @@ def _measure(source: str, code_bytes: int) -> None:
         raise LimitExceeded("code_limit", f"the source has {size} bytes, {code_bytes} are allowed")
 
 
+def locator(erased: Erased) -> Original:
+    """Give the way from a place the guest names (columns in bytes) to one in the source."""
+    if erased.code.isascii():
+        return erased.original
+    lines = erased.code.split("\n")
+
+    def original(line: int, column: int) -> tuple[int, int]:
+        text = lines[line - 1] if 0 < line <= len(lines) else ""
+        before = text.encode()[: max(column - 1, 0)].decode(errors="ignore")
+        return erased.original(line, len(before) + 1)
+
+    return original
+
+
 def place(error: SandboxError, source: str, original: Original) -> None:
     """Give an error its place in the source as written, and that line's text."""
     if error.line is None or error.column is None or error.source_line is not None:
         return
-    error.line, error.column = original(error.line, error.column)
-    lines = source.split("\n", error.line)
+    lines = source.split("\n")
+    if isinstance(error, SyntaxFailure) and error.line > len(lines):
+        # the guest read on past the end, into the brace that it puts there itself
+        error.message, error.args = _CUT_OFF, (_CUT_OFF,)
+        error.line, error.column = len(lines), len(lines[-1]) + 1
+    else:
+        error.line, error.column = original(error.line, error.column)
     if error.line <= len(lines):
         error.source_line = printable(lines[error.line - 1], _LINE_CHARACTERS)

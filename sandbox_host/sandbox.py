@@ -30,7 +30,7 @@ from sandbox_host.guests.raw import load_raw
 from sandbox_host.limits import Limits
 from sandbox_host.mounts import Mount, OpenedMount
 from sandbox_host.outcome import CallOutcome, CallRecord, Failed, Host, Outcome, Suspended
-from sandbox_host.programs import Erasers, place
+from sandbox_host.programs import Erasers, locator, place
 from sandbox_host.snapshot import Origin, pack, unpack
 
 
@@ -129,7 +129,7 @@ class Sandbox:
             except SandboxError as error:
                 return Failed(error)
             self._source = code
-            return await self._serve(self._guest, entry, Progress(), Service(host, erased.original))
+            return await self._serve(self._guest, entry, Progress(), Service(host, locator(erased)))
 
     async def run_wasm(
         self, module: bytes, *, host: Host, args: Any = None, call: str | None = None
@@ -177,7 +177,7 @@ class Sandbox:
             except SandboxError as error:
                 self._discard()
                 return Failed(error, tuple(progress.logs), tuple(progress.records))
-            return await self._serve(guest, entry, progress, Service(host, erased.original))
+            return await self._serve(guest, entry, progress, Service(host, locator(erased)))
 
     def snapshot(self) -> bytes:
         """Give the suspended program as bytes, for `Sandbox.restore` in this or a later process."""

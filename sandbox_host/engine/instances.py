@@ -24,6 +24,8 @@ FIBER_STACK_BYTES = 4 << 20
 _MEMORY_RESERVATION_BYTES = 256 << 20  # address space per guest; 4 GiB each would end at 16k guests
 _MEMORY_GUARD_BYTES = 1 << 20
 
+_START_TICKS = 25  # 50 ms, if a foreign module has a start function at all
+
 _TRAPS = {
     "call stack exhausted": ("stack_limit", "the program recursed deeper than the guest's stack"),
     "out of memory": ("memory_limit", "the guest is out of memory"),
@@ -141,9 +143,12 @@ class Instance:
         future = ffi.wasmtime_instance_pre_instantiate_async(
             pre.ptr(), self.context, _byref(self._raw), _byref(trap), _byref(error)
         )
-        while not ffi.wasmtime_call_future_poll(future):
-            pass
+        ticks = 0
+        while not ffi.wasmtime_call_future_poll(future) and ticks < _START_TICKS:
+            ticks += 1
         ffi.wasmtime_call_future_delete(future)
+        if ticks == _START_TICKS:
+            raise LimitExceeded("cpu_limit", "the module's start function does not end")
         if error:
             raise ModuleInvalid(str(wasmtime.WasmtimeError._from_ptr(error)).splitlines()[-1])
         if trap:

@@ -234,7 +234,8 @@ async def load_raw(
             compiled = runtime.modules.load(blake3.blake3(module).hexdigest(), lambda: module)
         except wasmtime.WasmtimeError as error:
             raise ModuleInvalid(str(error).strip().splitlines()[0]) from None
-        return RawGuest(runtime, compiled, limits, mounts)
+        with runtime.ticker.held():  # the module may have a start function
+            return RawGuest(runtime, compiled, limits, mounts)
 
     return await anyio.to_thread.run_sync(load)
 

@@ -1,0 +1,1 @@
+"""The `pml` command: parses, calls one function, prints one result."""

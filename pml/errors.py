@@ -1,0 +1,129 @@
+"""What can go wrong before or around a run, one class per situation a caller can act on.
+
+    PmlError
+    ├── UsageError                the command line cannot be carried out as it is written
+    │   ├── ProgramUnclearError       program_unclear: a file and code, or neither
+    │   ├── ArgsInvalidError          args_invalid: `--args` is no JSON
+    │   └── LimitInvalidError         limit_invalid: a limit that cannot work
+    ├── SourceError               the program cannot be read
+    │   ├── SourceUnreadableError     source_unreadable
+    │   ├── SourceNotTextError        source_not_text
+    │   └── SourceTooLargeError       source_too_large
+    └── OutputLostError           output_lost: the result cannot be written
+
+What goes wrong inside a run is a `sandbox_host.SandboxError`, with the same attributes.
+"""
+
+
+class PmlError(Exception):
+    """Base: a stable `code`, a `message` that states the fact, perhaps a `hint` and a place."""
+
+    code = "pml_error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        """Keep the facts; the message alone is what `str()` shows."""
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.line = line
+        self.column = column
+
+
+class UsageError(PmlError):
+    """The command line cannot be carried out as it is written."""
+
+    code = "usage"
+
+
+class ProgramUnclearError(UsageError):
+    """There is no program to run, or two."""
+
+    code = "program_unclear"
+
+    def __init__(self, *, both: bool) -> None:
+        """Say which of the two it is."""
+        super().__init__(
+            "both FILE and -e were given" if both else "no program was given",
+            hint="pml run FILE, pml run -e CODE, or pml run - to read it from stdin",
+        )
+
+
+class ArgsInvalidError(UsageError):
+    """The program's arguments are no JSON."""
+
+    code = "args_invalid"
+
+    def __init__(self, reason: str, *, line: int | None = None, column: int | None = None) -> None:
+        """Name the reason and the place."""
+        super().__init__(
+            f"--args is not JSON: {reason}",
+            hint='quote it for the shell: --args \'{"name": "value"}\'',
+            line=line,
+            column=column,
+        )
+
+
+class LimitInvalidError(UsageError):
+    """A limit that no run can have."""
+
+    code = "limit_invalid"
+
+    def __init__(self, option: str, value: float, rule: str) -> None:
+        """Name the option and what it may be."""
+        super().__init__(f"{option} {value:g} cannot work: it must be {rule}")
+
+
+class SourceError(PmlError):
+    """The program cannot be read."""
+
+    code = "source"
+
+
+class SourceUnreadableError(SourceError):
+    """The file is not there, or not for us."""
+
+    code = "source_unreadable"
+
+    def __init__(self, name: str, reason: str) -> None:
+        """Name file and reason."""
+        super().__init__(f"cannot read {name}: {reason}")
+
+
+class SourceNotTextError(SourceError):
+    """The file is neither UTF-8 nor WebAssembly."""
+
+    code = "source_not_text"
+
+    def __init__(self, name: str, position: int) -> None:
+        """Name the first byte that is wrong."""
+        super().__init__(
+            f"{name} is not UTF-8 text: the byte at position {position} cannot be read",
+            hint="save it as UTF-8; a WebAssembly module begins with the bytes 00 61 73 6d",
+        )
+
+
+class SourceTooLargeError(SourceError):
+    """The file is larger than any program."""
+
+    code = "source_too_large"
+
+    def __init__(self, name: str, most_bytes: int) -> None:
+        """Name the bound."""
+        super().__init__(f"{name} is larger than {most_bytes >> 20} MiB")
+
+
+class OutputLostError(PmlError):
+    """Stdout does not take the result."""
+
+    code = "output_lost"
+
+    def __init__(self, reason: str) -> None:
+        """Name the reason."""
+        super().__init__(f"cannot write to stdout: {reason}")

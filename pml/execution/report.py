@@ -1,0 +1,58 @@
+"""A run as plain data for machines: camelCase keys, the same ones for every failure.
+
+Pure. The terminal's words for the same facts are in `pml/cli`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pml.errors import PmlError
+from pml.execution.runner import Run
+from sandbox_host import CallRecord, Completed, Failed, Log, SandboxError, UncaughtToolError
+
+
+def run_report(run: Run) -> dict[str, Any]:
+    """Give the report of a run that has ended."""
+    match run.outcome:
+        case Completed(value=value, logs=logs, calls=calls):
+            facts = {"status": "success", "result": value}
+        case Failed(error=error, logs=logs, calls=calls):
+            facts = _failure(error)
+    return {**facts, **_history(logs, calls), "refusedFiles": list(run.refused_files)}
+
+
+def error_report(error: PmlError) -> dict[str, Any]:
+    """Give the report of a run that never began."""
+    return {**_failure(error), **_history((), ()), "refusedFiles": []}
+
+
+def _failure(error: PmlError | SandboxError) -> dict[str, Any]:
+    facts = {
+        "status": "error",
+        "code": error.code,
+        "message": error.message,
+        "line": error.line,
+        "column": error.column,
+        "sourceLine": getattr(error, "source_line", None),
+        "hint": error.hint,
+    }
+    if isinstance(error, UncaughtToolError):
+        facts |= {"tool": error.tool, "toolCode": error.tool_code}
+    return facts
+
+
+def _history(logs: Sequence[Log], calls: Sequence[CallRecord]) -> dict[str, Any]:
+    return {
+        "logs": [{"level": log.level, "text": log.text} for log in logs],
+        "calls": [
+            {
+                "id": call.id,
+                "tool": call.tool,
+                "outcome": call.outcome,
+                "milliseconds": round(call.milliseconds, 3),
+                "line": call.line,
+                "column": call.column,
+            }
+            for call in calls
+        ],
+    }
