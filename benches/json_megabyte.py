@@ -19,7 +19,7 @@ FIGURES = (
     Figure("json_text", "the same, native from text to text", "ms", _TARGET),
 )
 
-_ROWS = 8300
+_ROWS = 9500
 _WORDS = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel")
 
 

@@ -1,4 +1,4 @@
-"""Run untrusted TypeScript and JavaScript in a WebAssembly guest; its only exit is your async function.
+"""Untrusted TypeScript and JavaScript in a WebAssembly guest; its only exit is your function.
 
     async with Sandbox() as sandbox:
         outcome = await sandbox.run("return (await mcp.math.add({a: 1, b: 2})).sum", host=host)

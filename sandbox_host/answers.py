@@ -1,4 +1,4 @@
-"""JSON between host and guest: what a host function gives becomes an answer, what a guest asks becomes a call.
+"""JSON between host and guest: a host's value becomes an answer, what a guest asks a call.
 
 Pure. Nothing a guest or a host function says makes these functions raise anything but what they
 name; a value that cannot cross becomes a rejected call.
@@ -44,10 +44,14 @@ def resolved(number: int, value: Any, limit_bytes: int) -> Answer:
     try:
         text = to_json(value)
     except ValueError as error:
-        return rejected(number, "", ToolError(f"the answer is not JSON: {error}", code="answer_not_json"))
+        return rejected(
+            number, "", ToolError(f"the answer is not JSON: {error}", code="answer_not_json")
+        )
     if len(text) > limit_bytes:
         return rejected(
-            number, "", ToolError(f"the answer is larger than {limit_bytes} bytes", code="input_limit")
+            number,
+            "",
+            ToolError(f"the answer is larger than {limit_bytes} bytes", code="input_limit"),
         )
     return Answer(number, ok=True, json=text)
 

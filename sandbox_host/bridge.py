@@ -1,4 +1,4 @@
-"""One program from its first entry to its outcome: the guest asks, the host answers, timers fall due.
+"""One program from first entry to outcome: the guest asks, the host answers, timers fall due.
 
 Between entries the guest is at rest; this room decides what to bring next. It knows no kind of
 guest and no file. A program that makes one call at a time is served without a task per call; calls
@@ -75,7 +75,9 @@ class Service:
 class Bridge:
     """Drives one guest's program."""
 
-    def __init__(self, guest: Guest, driver: Driver, limits: Limits, service: Service, progress: Progress) -> None:
+    def __init__(
+        self, guest: Guest, driver: Driver, limits: Limits, service: Service, progress: Progress
+    ) -> None:
         """Take a guest at rest; `progress` is empty for a new program."""
         self._guest = guest
         self._driver = driver
@@ -171,11 +173,18 @@ class Bridge:
     def _record(self, asked: Asked, outcome: CallOutcome, started: float) -> None:
         milliseconds = (time.perf_counter() - started) * 1000
         self._progress.records.append(
-            CallRecord(asked.id, asked.tool, outcome, milliseconds, asked.line or None, asked.column or None)
+            CallRecord(
+                asked.id,
+                asked.tool,
+                outcome,
+                milliseconds,
+                asked.line or None,
+                asked.column or None,
+            )
         )
 
     async def _wait(self) -> None:
-        """Wait until there is something to bring: an answer, a timer, a file turn, or no call left."""
+        """Wait until there is something to bring: an answer, a timer, a file turn."""
         if self._answers or self._wants_files:
             return
         if not self._active and self._timer_left() is None:
@@ -237,7 +246,7 @@ class Bridge:
         return None
 
     def _timer_left(self) -> float | None:
-        """Give the seconds until a timer is due; None for never. A finished program's timers are void."""
+        """Give the seconds until a timer is due, or None. A finished program's timers are void."""
         if self._timer_at is None or self._progress.value is not None:
             return None
         return max(0.0, self._timer_at - time.perf_counter())
@@ -247,10 +256,14 @@ class Bridge:
         return left is not None and left <= 0
 
     def _is_idle(self) -> bool:
-        """Say whether nothing can go on: no call to make, no file turn, and no timer that matters."""
+        """Say whether nothing can go on: no call, no file turn, no timer that matters."""
         if self._queue or self._active or self._answers or self._wants_files:
             return False
-        return self._progress.value is not None or bool(self._progress.waiting) or self._timer_at is None
+        return (
+            self._progress.value is not None
+            or bool(self._progress.waiting)
+            or self._timer_at is None
+        )
 
     def _rest(self) -> SandboxError | None:
         if self._progress.value is None and not self._progress.waiting:
@@ -272,7 +285,9 @@ class Bridge:
             return Failed(ResultNotJson(str(error)), logs, records)
 
 
-_LOG_SLACK = 4096  # the host counts characters of unhandled rejections, which the guest words differently
+_LOG_SLACK = (
+    4096  # the host counts characters of unhandled rejections, which the guest words differently
+)
 
 
 def _wall_limit(seconds: float) -> LimitExceeded:
@@ -280,4 +295,3 @@ def _wall_limit(seconds: float) -> LimitExceeded:
         "wall_limit", f"the run took longer than {seconds:g} s, calls included",
         hint="split the work, or raise Limits.wall_seconds",
     )  # fmt: skip
-

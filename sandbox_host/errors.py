@@ -1,28 +1,28 @@
 """Everything that can go wrong in a sandbox, one class per situation a caller can act on.
 
-    SandboxError
-    ├── ProgramError            the program's own doing; inside `Failed`
-    │   ├── SyntaxFailure           syntax_error
-    │   ├── UncaughtError           uncaught_error
-    │   ├── UncaughtToolError       tool_error
-    │   ├── ResultNotJson           result_not_json
-    │   └── NothingToWaitFor        deadlock
-    ├── LimitExceeded           cpu_limit, wall_limit, memory_limit, ... ; inside `Failed`
-    ├── GuestCrashed            guest_crashed: a trap that is no limit; inside `Failed`
-    ├── GuestProtocolError      guest_protocol: the guest broke the ABI; inside `Failed`
-    ├── CannotSuspend           cannot_suspend: a raw module cannot be paused; inside `Failed`
-    ├── InvalidArguments        invalid_arguments: `args` have no JSON form; raised
-    ├── SandboxBusy             busy: one program at a time; raised
-    ├── SandboxClosed           closed; raised
-    ├── NotSuspended            not_suspended: nothing to snapshot or resume; raised
-    ├── AnswersMismatch         answers_mismatch; raised by `resume`
-    ├── SnapshotInvalid         snapshot_invalid; raised by `restore`
-    ├── SnapshotForeign         snapshot_foreign: of another guest build; raised by `restore`
-    ├── MountInvalid            mount_invalid; raised
-    ├── GuestMissing            guest_missing: the package was not built; raised
-    ├── ModuleInvalid           module_invalid: raw bytes that are no usable module; raised
-    └── WasmtimeRefused         wasmtime_refused: a version with known escapes; raised
-    ToolError                   not an error of ours: what a host function raises to reject a call
+SandboxError
+├── ProgramError            the program's own doing; inside `Failed`
+│   ├── SyntaxFailure           syntax_error
+│   ├── UncaughtError           uncaught_error
+│   ├── UncaughtToolError       tool_error
+│   ├── ResultNotJson           result_not_json
+│   └── NothingToWaitFor        deadlock
+├── LimitExceeded           cpu_limit, wall_limit, memory_limit, ... ; inside `Failed`
+├── GuestCrashed            guest_crashed: a trap that is no limit; inside `Failed`
+├── GuestProtocolError      guest_protocol: the guest broke the ABI; inside `Failed`
+├── CannotSuspend           cannot_suspend: a raw module cannot be paused; inside `Failed`
+├── InvalidArguments        invalid_arguments: `args` have no JSON form; raised
+├── SandboxBusy             busy: one program at a time; raised
+├── SandboxClosed           closed; raised
+├── NotSuspended            not_suspended: nothing to snapshot or resume; raised
+├── AnswersMismatch         answers_mismatch; raised by `resume`
+├── SnapshotInvalid         snapshot_invalid; raised by `restore`
+├── SnapshotForeign         snapshot_foreign: of another guest build; raised by `restore`
+├── MountInvalid            mount_invalid; raised
+├── GuestMissing            guest_missing: the package was not built; raised
+├── ModuleInvalid           module_invalid: raw bytes that are no usable module; raised
+└── WasmtimeRefused         wasmtime_refused: a version with known escapes; raised
+ToolError                   not an error of ours: what a host function raises to reject a call
 """
 
 from collections.abc import Iterable
@@ -286,7 +286,7 @@ class WasmtimeRefused(SandboxError):
         """Name version and reason."""
         super().__init__(
             f"wasmtime {version} is refused: {reason}",
-            hint="install the range in this package's metadata: pip install 'wasmtime>=50.0.1,<51'",
+            hint="install a version that is known: pip install 'wasmtime>=50.0.1,<51'",
         )
 
 

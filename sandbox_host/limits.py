@@ -1,4 +1,4 @@
-"""What one program may use. Each limit has a default with its reason, and an error that names it."""
+"""What one program may use: each limit with its reason, and an error that names it."""
 
 import dataclasses
 
@@ -43,8 +43,12 @@ class Limits:
             if not value > 0 or value < floor:
                 raise ValueError(_Invalid.format(name=field.name, value=value, floor=floor))
         if self.memory_bytes > 1 << 32:
-            raise ValueError(_Invalid.format(name="memory_bytes", value=self.memory_bytes, floor=0))
+            raise ValueError(
+                _Invalid.format(name="memory_bytes", value=self.memory_bytes, floor=0)
+            )
 
 
 _FLOORS = {"memory_bytes": 4 * MEBIBYTE, "output_bytes": 1024, "log_bytes": 1024, "calls": 1}
-_Invalid = "{name}={value} cannot work: it must be positive, at least {floor}, memory at most 4 GiB"
+_Invalid = (
+    "{name}={value} cannot work: it must be positive, at least {floor}, memory at most 4 GiB"
+)

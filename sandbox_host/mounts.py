@@ -50,7 +50,7 @@ _SHORT_NAME = re.compile(r"^git~\d+$")  # what Windows also calls .git
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mount:
-    """A folder of the host. The guest sees it under its own absolute path unless told otherwise."""
+    """A folder of the host. The guest sees it under its absolute path unless told otherwise."""
 
     path: str | os.PathLike[str]
     writable: bool = dataclasses.field(default=False, kw_only=True)
@@ -66,7 +66,9 @@ class Mount:
             raise MountInvalid(str(self.path), "not a directory")
         guest = self.guest_path if self.guest_path is not None else _as_posix(host)
         if not guest.startswith("/") or "\0" in guest or ".." in PurePosixPath(guest).parts:
-            raise MountInvalid(str(self.path), f"guest path {guest!r} is not a plain absolute path")
+            raise MountInvalid(
+                str(self.path), f"guest path {guest!r} is not a plain absolute path"
+            )
         return OpenedMount(host, guest, writable=self.writable)
 
 
@@ -92,7 +94,7 @@ def protected_name(parts: Sequence[str]) -> str | None:
 
 
 def protected_by_move(parts: Sequence[str]) -> str | None:
-    """As `protected_name`, for a path that is moved or removed: the parents of protected names too."""
+    """As `protected_name`, for a path that is moved or removed: parents of protected names too."""
     names = tuple(_plain(part) for part in parts)
     for sequence in PROTECTED:
         for length in range(1, len(sequence)):

@@ -1,4 +1,4 @@
-"""The values that cross the sandbox's edge: a call, its record, a log line, and the three outcomes."""
+"""The values that cross the sandbox's edge: a call, its record, a log line, the outcomes."""
 
 import dataclasses
 from collections.abc import Awaitable, Callable

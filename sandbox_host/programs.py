@@ -1,4 +1,4 @@
-"""Source text on its way into the guest: measured, erased of types, and its errors brought back to it."""
+"""Source text on its way into the guest: measured, its types erased, its errors placed."""
 
 import collections
 

@@ -129,7 +129,9 @@ class Sandbox:
             except SandboxError as error:
                 return Failed(error)
             self._source = code
-            return await self._serve(self._guest, entry, Progress(), Service(host, locator(erased)))
+            return await self._serve(
+                self._guest, entry, Progress(), Service(host, locator(erased))
+            )
 
     async def run_wasm(
         self, module: bytes, *, host: Host, args: Any = None, call: str | None = None
@@ -180,7 +182,7 @@ class Sandbox:
             return await self._serve(guest, entry, progress, Service(host, locator(erased)))
 
     def snapshot(self) -> bytes:
-        """Give the suspended program as bytes, for `Sandbox.restore` in this or a later process."""
+        """Give the suspended program as bytes, for `Sandbox.restore` here or in a later process."""
         guest, progress = self._waiting()
         return pack(self._origin(), self._source, guest.snapshot(), progress)
 

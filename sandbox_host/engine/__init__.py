@@ -1,1 +1,1 @@
-"""The only room that knows wasmtime: compiled modules, instances, the clock that interrupts them, the file guard."""
+"""The room that knows wasmtime: compiled modules, instances, their clock, the file guard."""

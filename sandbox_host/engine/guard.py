@@ -1,22 +1,23 @@
 """What a guest may do to files, on top of WASI's own confinement to the mounts.
 
 WASI keeps a guest inside its preopened folders. This room adds what preopens cannot say: protected
-names inside a writable mount, no links planted for others to follow, no sleeping past the deadline,
-no pipes or devices to hang on. The functions a guest imports from WASI are replaced; those that are
-allowed go on to the real ones through the forwarder, a small module in the same store (the real
-functions read the memory of whoever calls them, so the host cannot call them itself).
+names inside a writable mount, no links planted for others to follow, no sleep past the deadline,
+no pipes or devices to hang on. The functions a guest imports from WASI are replaced; those that
+are allowed go on to the real ones through the forwarder, a small module in the same store (the
+real ones read the memory of the module that calls them, so the host cannot call them itself).
 """
 
+import contextlib
 import os
 import stat
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import wasmtime
 
-from sandbox_host.engine.instances import I32, I64, Entry, Instance, Memory
+from sandbox_host.engine.instances import I32, I64, Entry, Instance, Memory, memory_of
 from sandbox_host.errors import SandboxError
 from sandbox_host.mounts import OpenedMount, protected_by_move, protected_name
 
@@ -76,14 +77,18 @@ class Files:
         self._forwarder = forwarder
         self._functions = {name: forwarder.function(name) for name in _SIGNATURES}
 
-    def forward(self, name: str, arguments: tuple[int, ...], first: bytes = b"", second: bytes = b"") -> int:
+    def forward(
+        self, name: str, arguments: tuple[int, ...], first: bytes = b"", second: bytes = b""
+    ) -> int:
         """Call the real function; paths were copied to the forwarder's memory."""
         memory = self._forwarder.memory
         memory.write(_FIRST_PATH, first)
         memory.write(_SECOND_PATH, second)
         kinds = (I64 if letter == "I" else I32 for letter in _SIGNATURES[name])
         entry = Entry(
-            self._forwarder.context, self._functions[name], tuple(zip(kinds, arguments, strict=True))
+            self._forwarder.context,
+            self._functions[name],
+            tuple(zip(kinds, arguments, strict=True)),
         )
         while not entry.poll():
             pass
@@ -123,7 +128,7 @@ class Files:
 
 
 def _protected(root: Path, path: str, *, moved: bool) -> str | None:
-    """Look at the path as written and as it resolves: a link in the mount may lead to a protected name."""
+    """Look at the path as written and as it resolves: a link may lead to a protected name."""
     check = protected_by_move if moved else protected_name
     written = [part for part in path.split("/") if part not in ("", ".")]
     if (name := check(written)) is not None:
@@ -150,9 +155,14 @@ class Guard:
         """Give a guest its files; called before its first file turn, never inside a call."""
         return Files(mounts, Instance(self._forwarder, store))
 
-    def enter(self, files: "Files | None") -> None:
-        """Say whose calls arrive on this thread from now on."""
+    @contextlib.contextmanager
+    def serving(self, files: Files) -> Iterator[None]:
+        """Say whose calls arrive on this thread."""
         self._active.files = files
+        try:
+            yield
+        finally:
+            self._active.files = None
 
     def define(self, linker: wasmtime.Linker) -> None:
         """Put the functions over WASI's own."""
@@ -161,7 +171,9 @@ class Guard:
         for name in REFUSED:
             linker.define_func(WASI, name, _refused_type(name), lambda *_: ERRNO_PERM)
         for name, signature in _SIGNATURES.items():
-            kind = wasmtime.FuncType([i64 if letter == "I" else i32 for letter in signature], [i32])
+            kind = wasmtime.FuncType(
+                [i64 if letter == "I" else i32 for letter in signature], [i32]
+            )
             linker.define_func(WASI, name, kind, self._checked(name), access_caller=True)
 
     def _checked(self, name: str) -> Callable[..., int]:
@@ -173,7 +185,7 @@ class Guard:
                 files = getattr(self._active, "files", None)
                 if files is None:
                     return ERRNO_BADF
-                return check(files, _memory(caller), arguments)
+                return check(files, memory_of(caller), arguments)
             except (SandboxError, OSError, ValueError):
                 return ERRNO_FAULT
 
@@ -191,13 +203,6 @@ def _refused_type(name: str) -> wasmtime.FuncType:
     return wasmtime.FuncType([i64 if letter == "I" else i32 for letter in letters], [i32])
 
 
-def _memory(caller: wasmtime.Caller) -> Memory:
-    memory = caller.get("memory")
-    if not isinstance(memory, wasmtime.Memory):
-        raise ValueError("memory")
-    return Memory(caller._context(), memory._memory)
-
-
 def _path(memory: Memory, at: int, count: int) -> bytes:
     if not 0 <= (count & 0xFFFFFFFF) < PATH_BYTES:
         raise ValueError("path")
@@ -212,7 +217,17 @@ def _path_open(files: Files, memory: Memory, arguments: tuple[int, ...]) -> int:
         return ERRNO_PERM
     if files.hangs(descriptor, path):
         return ERRNO_PERM
-    forwarded = (descriptor, lookup, _FIRST_PATH, count, oflags, rights, inherited, fdflags, _OPENED)
+    forwarded = (
+        descriptor,
+        lookup,
+        _FIRST_PATH,
+        count,
+        oflags,
+        rights,
+        inherited,
+        fdflags,
+        _OPENED,
+    )
     errno = files.forward("path_open", forwarded, path)
     if errno == 0:
         memory.write(result & 0xFFFFFFFF, files.opened())

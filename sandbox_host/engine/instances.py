@@ -13,7 +13,13 @@ from typing import Any
 import wasmtime
 from wasmtime import _ffi as ffi
 
-from sandbox_host.errors import GuestCrashed, LimitExceeded, ModuleInvalid, SandboxError
+from sandbox_host.errors import (
+    GuestCrashed,
+    GuestProtocolError,
+    LimitExceeded,
+    ModuleInvalid,
+    SandboxError,
+)
 
 WASM_STACK_BYTES = 2 << 20
 """Native stack of a guest. QuickJS stops itself earlier, at its own limit, with a RangeError."""
@@ -21,7 +27,9 @@ WASM_STACK_BYTES = 2 << 20
 FIBER_STACK_BYTES = 4 << 20
 """The fiber: the guest's stack, and room for the host functions that run on top of it."""
 
-_MEMORY_RESERVATION_BYTES = 256 << 20  # address space per guest; 4 GiB each would end at 16k guests
+_MEMORY_RESERVATION_BYTES = (
+    256 << 20
+)  # address space per guest; 4 GiB each would end at 16k guests
 _MEMORY_GUARD_BYTES = 1 << 20
 
 _START_TICKS = 25  # 50 ms, if a foreign module has a start function at all
@@ -52,16 +60,23 @@ def new_engine() -> wasmtime.Engine:
     return wasmtime.Engine(config)
 
 
-SETTINGS = f"epoch,one-memory,stack={WASM_STACK_BYTES},fiber={FIBER_STACK_BYTES},reserve={_MEMORY_RESERVATION_BYTES},guard={_MEMORY_GUARD_BYTES}"
+SETTINGS = (
+    f"epoch,one-memory,stack={WASM_STACK_BYTES},fiber={FIBER_STACK_BYTES},"
+    f"reserve={_MEMORY_RESERVATION_BYTES},guard={_MEMORY_GUARD_BYTES}"
+)
 """The settings as text: part of the key under which compiled modules are cached."""
 
 
-def new_store(engine: wasmtime.Engine, memory_bytes: int, wasi: wasmtime.WasiConfig) -> wasmtime.Store:
+def new_store(
+    engine: wasmtime.Engine, memory_bytes: int, wasi: wasmtime.WasiConfig
+) -> wasmtime.Store:
     """Give a store that yields at every epoch tick and cannot grow past its limits."""
     store = wasmtime.Store(engine)
     store.set_wasi(wasi)
     # two instances: the guest and the forwarder of the file guard; a table for each
-    store.set_limits(memory_size=memory_bytes, instances=2, memories=2, tables=4, table_elements=100_000)
+    store.set_limits(
+        memory_size=memory_bytes, instances=2, memories=2, tables=4, table_elements=100_000
+    )
     ffi.wasmtime_context_epoch_deadline_async_yield_and_update(store._context(), 1)
     return store
 
@@ -89,7 +104,7 @@ class Entry:
         self._trap, self._error = _Trap(), _Error()
         # set before every entry: the ticks that passed while the guest was at rest do not count
         ffi.wasmtime_context_set_epoch_deadline(context, 1)
-        self._future = ffi.wasmtime_func_call_async(
+        self._future: Any = ffi.wasmtime_func_call_async(
             context, _byref(function), values, count, self._results, results,
             _byref(self._trap), _byref(self._error),
         )  # fmt: skip
@@ -221,3 +236,11 @@ class Memory:
         if error:
             wasmtime.WasmtimeError._from_ptr(error)
             raise LimitExceeded("memory_limit", "the guest's memory is larger than the limit")
+
+
+def memory_of(caller: wasmtime.Caller) -> Memory:
+    """Give the memory of the module that called a host function."""
+    memory = caller.get("memory")
+    if not isinstance(memory, wasmtime.Memory):
+        raise GuestProtocolError("it exports no memory")
+    return Memory(caller._context(), memory._memory)

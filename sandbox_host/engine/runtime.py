@@ -24,7 +24,9 @@ from sandbox_host.mounts import OpenedMount
 GUEST_FOLDER = Path(__file__).resolve().parent.parent / "_guest"
 JAVASCRIPT, ERASER = "quickjs.wasm", "eraser.wasm"
 
-_PROBE_BYTES = 64 << 20  # memory for the one instance that tells the exchange address and the image
+_PROBE_BYTES = (
+    64 << 20
+)  # memory for the one instance that tells the exchange address and the image
 
 
 class Manifest:
@@ -80,7 +82,9 @@ class JavaScript:
 
     def instantiate(self, memory_bytes: int, mounts: Sequence[OpenedMount]) -> Instance:
         """Give a fresh guest."""
-        return Instance(self._pre, new_store(self._runtime.engine, memory_bytes, wasi_config(mounts)))
+        return Instance(
+            self._pre, new_store(self._runtime.engine, memory_bytes, wasi_config(mounts))
+        )
 
     def image(self) -> bytes:
         """Give the memory that every fresh guest starts with."""
@@ -104,7 +108,9 @@ class Runtime:
         self.guard = Guard(self.engine)
         self.modules = CompiledModules(self.engine, cache_folder, installed)
         self._loading = threading.Lock()
-        self.javascript = JavaScript(self, self._load(JAVASCRIPT), self._manifest.digest(JAVASCRIPT))
+        self.javascript = JavaScript(
+            self, self._load(JAVASCRIPT), self._manifest.digest(JAVASCRIPT)
+        )
 
     @functools.cached_property
     def eraser_module(self) -> wasmtime.Module:
@@ -125,6 +131,6 @@ def _load_shared() -> Runtime:
 
 
 def shared_runtime() -> Runtime:
-    """Give this process's runtime. Compiled code is the one thing worth sharing: it holds no state."""
+    """Give this process's runtime: compiled code holds no state, so it may be shared."""
     with _SHARED:
         return _load_shared()

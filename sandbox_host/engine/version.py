@@ -1,4 +1,4 @@
-"""Which wasmtime may run guests: not one with a known way out, nor one whose inside we have not seen."""
+"""Which wasmtime may run guests: none with a known way out, none whose inside is unknown."""
 
 import re
 from pathlib import Path

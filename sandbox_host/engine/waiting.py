@@ -1,4 +1,4 @@
-"""A function that a guest calls and waits in, while the host goes on: the fiber waits, no thread does."""
+"""A function that a guest calls and waits in: its fiber waits, no thread does."""
 
 import ctypes
 from collections.abc import Callable
@@ -15,7 +15,9 @@ Ended = Callable[[], int | None]
 _NO_FINALIZER = ctypes.cast(0, ctypes.CFUNCTYPE(None, ctypes.c_void_p))
 
 
-def define_waiting(linker: wasmtime.Linker, module: str, name: str, params: int, begin: Begin, ended: Ended) -> Any:
+def define_waiting(
+    linker: wasmtime.Linker, module: str, name: str, params: int, begin: Begin, ended: Ended
+) -> Any:
     """Define a function of i32s that gives an i32 once `ended` has one.
 
     `begin` gets the caller's memory and the arguments. Neither may raise. The result must be kept
@@ -34,7 +36,9 @@ def define_waiting(linker: wasmtime.Linker, module: str, name: str, params: int,
 
     proceed = ffi.wasmtime_func_async_continuation_callback_t(ready)
 
-    def call(_env: Any, caller: Any, args: Any, count: int, results: Any, _n: int, _trap: Any, then: Any) -> None:
+    def call(
+        _env: Any, caller: Any, args: Any, count: int, results: Any, _n: int, _trap: Any, then: Any
+    ) -> None:
         context = ffi.wasmtime_caller_context(caller)
         begin(_callers_memory(context, caller), tuple(args[i].of.i32 for i in range(count)))
         into.append(results[0])

@@ -1,1 +1,1 @@
-"""Kinds of guests behind one small interface: QuickJS, raw WebAssembly, and whatever comes next."""
+"""Kinds of guests behind one small interface: QuickJS and raw WebAssembly."""

@@ -19,7 +19,7 @@ TOOL = re.compile(r"[^:\x00-\x1f\x7f]{1,128}:[^\x00-\x1f\x7f]{1,128}")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Program:
-    """What to run: JavaScript (types already erased) or nothing for a raw module, and its input."""
+    """What to run: JavaScript (types erased), nothing for a raw module; and its input."""
 
     source: bytes
     args: bytes
@@ -76,10 +76,10 @@ class Entry(Protocol):
     """A guest that was entered and has not come back yet."""
 
     may_block: bool
-    """Whether it may wait inside a system call: such an entry never runs on the event loop's thread."""
+    """Whether it may wait in a system call: then it never runs on the event loop's thread."""
 
     def poll(self) -> Slice | None:
-        """Go on for at most a tick; None if the guest is not at rest yet. Any thread, one at a time."""
+        """Go on for at most a tick; None if it is not at rest yet. Any thread, one at a time."""
 
 
 class Guest(Protocol):
@@ -91,7 +91,9 @@ class Guest(Protocol):
     def start(self, program: Program, now_ms: float) -> Entry:
         """Begin a program."""
 
-    def settle(self, answers: Sequence[Answer], now_ms: float, *, tick: bool, files: bool) -> Entry:
+    def settle(
+        self, answers: Sequence[Answer], now_ms: float, *, tick: bool, files: bool
+    ) -> Entry:
         """Bring answers; `tick`: timers are due; `files`: this entry may block on files."""
 
     def snapshot(self) -> GuestState:

@@ -6,12 +6,11 @@ the guest is checked here and only here.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sandbox_host import abi
-from sandbox_host.engine.guard import Files
-from sandbox_host.engine.instances import Instance
+from sandbox_host.engine.guard import Files, Guard
 from sandbox_host.engine.instances import Entry as RawEntry
 from sandbox_host.engine.runtime import Runtime
 from sandbox_host.errors import (
@@ -84,9 +83,7 @@ class QuickJsGuest:
             frames.append(abi.frame(abi.FRAME_FILES))
             if self._files is None:
                 self._files = self._runtime.guard.open(self._instance.store, self._mounts)
-        return self._enter(
-            self._settle, b"".join(frames), now_ms, self._files if files else None
-        )
+        return self._enter(self._settle, b"".join(frames), now_ms, self._files if files else None)
 
     def refusals(self) -> tuple[str, ...]:
         """Give the file operations that the guard refused so far."""
@@ -109,7 +106,9 @@ class QuickJsGuest:
             self._entry.close()
         self._instance.close()
 
-    def _enter(self, function: Any, frames: bytes, now_ms: float, files: Files | None) -> "JsEntry":
+    def _enter(
+        self, function: Any, frames: bytes, now_ms: float, files: Files | None
+    ) -> "JsEntry":
         memory, block = self._memory, self._block
         inbox = abi.exchange(memory.read(block, abi.EXCHANGE_NOW_MS))
         address = inbox.inbox
@@ -118,7 +117,7 @@ class QuickJsGuest:
         memory.write(address, frames)
         memory.write(block + abi.EXCHANGE_NOW_MS, abi.now_ms(now_ms))
         self._entry = self._instance.enter(function, len(frames))
-        return JsEntry(self, self._entry, files)
+        return JsEntry(self._entry, self._left, self._runtime.guard, files)
 
     def _reserve(self, count: int) -> int:
         entry = self._instance.enter(self._instance.function("pml_reserve"), count)
@@ -157,29 +156,28 @@ class QuickJsGuest:
 class JsEntry:
     """An entry into a JavaScript guest."""
 
-    __slots__ = ("_entry", "_files", "_guest", "may_block")
+    __slots__ = ("_entry", "_files", "_guard", "_left", "may_block")
 
-    def __init__(self, guest: QuickJsGuest, entry: RawEntry, files: Files | None) -> None:
+    def __init__(
+        self, entry: RawEntry, left: Callable[[], Slice], guard: Guard, files: Files | None
+    ) -> None:
         """Hold the entry; it runs when it is polled."""
-        self._guest = guest
         self._entry = entry
+        self._left = left
+        self._guard = guard
         self._files = files
         self.may_block = files is not None
 
     def poll(self) -> Slice | None:
         """Go on for at most a tick."""
-        if self._files is not None:
-            self._guest._runtime.guard.enter(self._files)
-        try:
-            done = self._entry.poll()
-        finally:
-            if self._files is not None:
-                self._guest._runtime.guard.enter(None)
-        return self._guest._left() if done else None
+        if self._files is None:
+            return self._left() if self._entry.poll() else None
+        with self._guard.serving(self._files):
+            return self._left() if self._entry.poll() else None
 
 
 def changed_pages(memory: bytes, image: bytes) -> list[tuple[int, bytes]]:
-    """Give the pages of `memory` that are not as in `image`; beyond it, those that are not zero."""
+    """Give the pages of `memory` that are not as in `image`; beyond it, the non-zero ones."""
     zero = bytes(PAGE_BYTES)
     changed = []
     for at in range(0, len(memory), PAGE_BYTES):
@@ -214,27 +212,29 @@ def _failure(facts: bytes) -> SandboxError:
         raise GuestProtocolError("an error that is not JSON") from None
     if not isinstance(said, dict):
         raise GuestProtocolError("an error that is not an object")
-
-    def text(key: str) -> str:
-        value = said.get(key)
-        return value if isinstance(value, str) else ""
-
-    code, name, message = text("code"), printable(text("name"), 100), printable(text("message"))
-    if message == "out of memory" and name in ("InternalError", ""):
+    words = {key: value for key, value in said.items() if isinstance(value, str)}
+    code, message = words.get("code", ""), printable(words.get("message", ""))
+    if message == "out of memory" and words.get("name", "InternalError") == "InternalError":
         code = "memory_limit"
     if code in _LIMIT_HINTS:
         return LimitExceeded(code, message, hint=_LIMIT_HINTS[code])
     if code == "result_not_json":
         return ResultNotJson(message)
-    line, column = _place(text("stack"))
     if code == "syntax_error":
+        line, column = _place(words.get("stack", ""))
         return SyntaxFailure(message, line=line, column=column)
-    stack = printable(text("stack"))
-    if "toolCode" in said:
-        error = UncaughtToolError(name, message, line=line, column=column, stack=stack)
-        error.tool, error.tool_code = printable(text("tool"), 300), printable(text("toolCode"), 100)
-        return error
-    return UncaughtError(name or "Error", message, line=line, column=column, stack=stack)
+    return _uncaught(words, message)
+
+
+def _uncaught(words: dict[str, str], message: str) -> UncaughtError:
+    name, stack = printable(words.get("name", "Error"), 100), words.get("stack", "")
+    line, column = _place(stack)
+    kind = UncaughtToolError if "toolCode" in words else UncaughtError
+    error = kind(name, message, line=line, column=column, stack=printable(stack))
+    if isinstance(error, UncaughtToolError):
+        error.tool = printable(words.get("tool", ""), 300)
+        error.tool_code = printable(words["toolCode"], 100)
+    return error
 
 
 def _place(stack: str) -> tuple[int | None, int | None]:

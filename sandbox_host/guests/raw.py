@@ -1,7 +1,7 @@
-"""Raw WebAssembly: a module in any language that imports `mcp` functions and calls them as blocking ones.
+"""Raw WebAssembly: modules in any language that import `mcp` functions and wait in them.
 
-`guest_runtime/README.md` lists the functions. A call waits on the guest's own fiber, so it costs no
-thread; but the module keeps its stack while it waits, so it cannot be suspended to disk. Files are
+`guest_runtime/README.md` lists the functions. A call waits on the guest's own fiber, so it costs
+no thread; but the module keeps its stack while it waits, so it cannot be put on disk. Files are
 open to it at any time, so its entries never run on the event loop's thread.
 """
 
@@ -12,9 +12,9 @@ import anyio.to_thread
 import blake3
 import wasmtime
 
-from sandbox_host.engine.guard import Files, wasi_config
+from sandbox_host.engine.guard import Files, Guard, wasi_config
 from sandbox_host.engine.instances import Entry as FiberEntry
-from sandbox_host.engine.instances import Instance, Memory, new_store
+from sandbox_host.engine.instances import Instance, Memory, memory_of, new_store
 from sandbox_host.engine.runtime import Runtime
 from sandbox_host.engine.waiting import define_waiting
 from sandbox_host.errors import (
@@ -42,7 +42,11 @@ class RawGuest:
     can_suspend = False
 
     def __init__(
-        self, runtime: Runtime, module: wasmtime.Module, limits: Limits, mounts: Sequence[OpenedMount]
+        self,
+        runtime: Runtime,
+        module: wasmtime.Module,
+        limits: Limits,
+        mounts: Sequence[OpenedMount],
     ) -> None:
         """Instantiate; a module that imports anything but `mcp` and WASI is refused."""
         self._runtime = runtime
@@ -69,22 +73,27 @@ class RawGuest:
         self._files = runtime.guard.open(store, mounts)
         self._entry: FiberEntry | None = None
 
-    def start(self, program: Program, now_ms: float) -> "RawEntry":  # noqa: ARG002 - it has no timers
+    def start(self, program: Program, now_ms: float) -> "RawEntry":
         """Call the module's `run`."""
         self._args = program.args
         name = program.entry or ENTRY
         results = _results_of(self._module, name)
         self._entry = self._instance.enter(self._instance.function(name), results=results)
-        return RawEntry(self, self._entry, self._files)
+        return RawEntry(self._entry, self._left, self._runtime.guard, self._files)
 
     def settle(
-        self, answers: Sequence[Answer], now_ms: float, *, tick: bool, files: bool  # noqa: ARG002
+        self,
+        answers: Sequence[Answer],
+        now_ms: float,
+        *,
+        tick: bool,
+        files: bool,
     ) -> "RawEntry":
         """Let the call that waits come back."""
         if self._entry is None or len(answers) != 1:
             raise GuestProtocolError("an answer that nothing waits for")
         self._answer = answers[0]
-        return RawEntry(self, self._entry, self._files)
+        return RawEntry(self._entry, self._left, self._runtime.guard, self._files)
 
     def snapshot(self) -> GuestState:
         """Refuse: the stack is not in memory."""
@@ -107,7 +116,9 @@ class RawGuest:
     def _define(self, linker: wasmtime.Linker) -> Any:
         i32 = wasmtime.ValType.i32()
 
-        def define(name: str, params: int, results: int, function: Callable[..., int | None]) -> None:
+        def define(
+            name: str, params: int, results: int, function: Callable[..., int | None]
+        ) -> None:
             kind = wasmtime.FuncType([i32] * params, [i32] * results)
             called = self._safely(function, results=results)
             linker.define_func(IMPORTS, name, kind, called, access_caller=True)
@@ -122,16 +133,12 @@ class RawGuest:
 
     def _safely(self, function: Callable[..., int | None], *, results: int) -> Callable[..., Any]:
         """Keep exceptions out of wasmtime: the first one ends the run after this entry."""
-
         nothing = 0 if results else None
 
         def call(caller: wasmtime.Caller, *arguments: int) -> int | None:
             try:
-                memory = caller.get("memory")
-                if not isinstance(memory, wasmtime.Memory):
-                    raise GuestProtocolError("it exports no memory")  # noqa: TRY301
                 unsigned = (argument & _UNSIGNED for argument in arguments)
-                return function(Memory(caller._context(), memory._memory), *unsigned)
+                return function(memory_of(caller), *unsigned)
             except SandboxError as error:
                 self._failure = self._failure or error
                 return nothing
@@ -143,9 +150,13 @@ class RawGuest:
             name_at, name_bytes, args_at, args_bytes = (number & _UNSIGNED for number in arguments)
             self._calls += 1
             if self._calls > self._limits.calls:
-                raise LimitExceeded("call_limit", f"the module made more than {self._limits.calls} calls")
+                raise LimitExceeded(
+                    "call_limit", f"the module made more than {self._limits.calls} calls"
+                )
             if args_bytes > self._limits.output_bytes:
-                raise LimitExceeded("output_limit", "a call's arguments are larger than the output limit")
+                raise LimitExceeded(
+                    "output_limit", "a call's arguments are larger than the output limit"
+                )
             tool = memory.read(name_at, min(name_bytes, 1024)).decode(errors="replace")
             if not TOOL.fullmatch(tool):
                 raise GuestProtocolError("a tool name of the wrong form")
@@ -155,7 +166,7 @@ class RawGuest:
             self._failure = self._failure or error
 
     def _ended(self) -> int | None:
-        """Give the answer's size once it is there, negative for an error. A failed module waits for ever."""
+        """Give the answer's size once it is there, negative for an error."""
         if self._answer is None:
             return None
         answer, self._answer = self._answer, None
@@ -178,15 +189,17 @@ class RawGuest:
         text = memory.read(at, count).decode(errors="replace")
         self._logs.append(Log(LEVELS[min(level, len(LEVELS) - 1)], text))
 
-    def _left(self, *, done: bool) -> Slice:
+    def _left(self, done: bool) -> Slice | None:
+        """Give what the entry left, if the module has ended, failed or waits for a call."""
+        if not (done or self._asked or self._failure):
+            return None
         calls, self._asked = self._asked, []
         logs, self._logs = self._logs, []
-        value = (self._value or b"null") if done else None
-        return Slice(calls, logs, value, self._failure)
+        return Slice(calls, logs, (self._value or b"null") if done else None, self._failure)
 
 
 def _results_of(module: wasmtime.Module, name: str) -> int:
-    """Give how many results the entry has; it takes nothing and gives nothing, or a number to ignore."""
+    """Give how many results the entry has: none, or one to ignore. It takes nothing."""
     for export in module.exports:
         if export.name == name and isinstance(export.type, wasmtime.FuncType):
             if export.type.params or len(export.type.results) > 1:
@@ -200,24 +213,20 @@ class RawEntry:
 
     may_block = True
 
-    def __init__(self, guest: RawGuest, entry: FiberEntry, files: Files) -> None:
+    def __init__(
+        self, entry: FiberEntry, left: Callable[[bool], Slice | None], guard: Guard, files: Files
+    ) -> None:
         """Hold the entry; it runs when it is polled."""
-        self._guest = guest
         self._entry = entry
+        self._left = left
+        self._guard = guard
         self._files = files
 
     def poll(self) -> Slice | None:
         """Go on for at most a tick."""
-        guest = self._guest
-        guard = guest._runtime.guard
-        guard.enter(self._files)
-        try:
+        with self._guard.serving(self._files):
             done = self._entry.poll()
-        finally:
-            guard.enter(None)
-        if done or guest._asked or guest._failure:
-            return guest._left(done=done)
-        return None
+        return self._left(done)
 
 
 async def load_raw(
@@ -227,7 +236,9 @@ async def load_raw(
     if not module.startswith(_MAGIC):  # wasmtime would take it for WebAssembly text
         raise ModuleInvalid("it does not begin as one")
     if len(module) > limits.code_bytes:
-        raise LimitExceeded("code_limit", f"the module has {len(module)} bytes, {limits.code_bytes} are allowed")
+        raise LimitExceeded(
+            "code_limit", f"the module has {len(module)} bytes, {limits.code_bytes} are allowed"
+        )
 
     def load() -> RawGuest:
         try:

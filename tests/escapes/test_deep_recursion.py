@@ -4,7 +4,7 @@ import pytest
 
 from sandbox_host import Limits
 
-LIMITS = Limits(cpu_seconds=2, wall_seconds=20)
+LIMITS = Limits(cpu_seconds=0.7, wall_seconds=20)
 NAMES = {"uncaught_error", "stack_limit", "memory_limit", "syntax_error", "result_not_json", "cpu_limit"}
 
 

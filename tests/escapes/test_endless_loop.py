@@ -61,7 +61,7 @@ async def test_what_computes_in_many_short_slices_is_metered_too(run):
     async def host(call):
         computed.append(call.args["ms"])
 
-    limits = Limits(cpu_seconds=0.2, wall_seconds=4, calls=10**6)
+    limits = Limits(cpu_seconds=0.1, wall_seconds=2, calls=10**6)
     await run(
         """let ms = 0
         for (;;) {

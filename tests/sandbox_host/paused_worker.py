@@ -51,7 +51,9 @@ outcome, data = anyio.run(go_on)
 (FOLDER / "done.txt").touch()
 if isinstance(outcome, Suspended):
     first = outcome.calls[0]
-    (FOLDER / "call.json").write_text(json.dumps({"id": first.id, "tool": first.tool, "args": first.args}))
+    (FOLDER / "call.json").write_text(
+        json.dumps({"id": first.id, "tool": first.tool, "args": first.args})
+    )
     (FOLDER / "paused.bin").write_bytes(data)
     os.kill(os.getpid(), signal.SIGKILL)
 assert isinstance(outcome, Completed), outcome

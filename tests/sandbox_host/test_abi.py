@@ -15,7 +15,9 @@ U32 = st.integers(0, 2**32 - 1)
 
 
 def test_every_constant_of_the_header_is_the_hosts_own() -> None:
-    defined = dict(re.findall(r"^#define PML_(\w+) (0x[0-9A-F]+|\d+)\b", HEADER.read_text(), re.M))
+    defined = dict(
+        re.findall(r"^#define PML_(\w+) (0x[0-9A-F]+|\d+)\b", HEADER.read_text(), re.MULTILINE)
+    )
     ours = {name: value for name, value in vars(abi).items() if name.isupper() and name[0] != "_"}
     assert {name: int(value, 0) for name, value in defined.items()} == ours
     assert len(ours) > 30

@@ -41,7 +41,9 @@ async def test_a_used_up_budget_ends_the_run_by_name(
         ("console.log('x'.repeat(2000))", Limits(log_bytes=1024)),
     ],
 )
-async def test_a_program_cannot_catch_the_end_of_its_budget(run: Any, code: str, limits: Limits) -> None:
+async def test_a_program_cannot_catch_the_end_of_its_budget(
+    run: Any, code: str, limits: Limits
+) -> None:
     caught = f"try {{ {code} }} catch {{ }} finally {{ console.log('!') }} return 'went on'"
     assert (await run(caught, limits=limits)).error.code in ("call_limit", "log_limit")
 
@@ -66,7 +68,9 @@ async def test_an_answer_larger_than_the_input_limit_rejects_its_call(run: Any) 
         return "x" * 2000
 
     async with Sandbox(limits=Limits(input_bytes=1000)) as sandbox:
-        outcome = await sandbox.run("try { await mcp.a.b() } catch (e) { return e.code }", host=large)
+        outcome = await sandbox.run(
+            "try { await mcp.a.b() } catch (e) { return e.code }", host=large
+        )
     assert isinstance(outcome, Completed)
     assert outcome.value == "input_limit"
 

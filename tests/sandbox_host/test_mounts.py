@@ -28,7 +28,17 @@ def test_protected_names_are_found_however_they_are_written(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["a.txt", "git/config", ".gitignore", ".github/x", "pml.json", "x.git", ".config/other", ".config"]
+    "path",
+    [
+        "a.txt",
+        "git/config",
+        ".gitignore",
+        ".github/x",
+        "pml.json",
+        "x.git",
+        ".config/other",
+        ".config",
+    ],
 )
 def test_other_names_are_free(path: str) -> None:
     assert protected_name(path.split("/")) is None
@@ -53,7 +63,9 @@ def test_a_parent_of_a_protected_name_may_be_made_but_not_moved(before: list[str
     ("options", "reason"),
     [({"guest_path": "relative"}, "plain absolute"), ({"guest_path": "/a/../b"}, "plain absolute"), ({"guest_path": "/a\0"}, "plain absolute")],
 )  # fmt: skip
-def test_a_guest_path_must_be_plain_and_absolute(tmp_path: Path, options: Any, reason: str) -> None:
+def test_a_guest_path_must_be_plain_and_absolute(
+    tmp_path: Path, options: Any, reason: str
+) -> None:
     with pytest.raises(MountInvalid, match=reason):
         Mount(tmp_path, **options).opened()
 
@@ -66,7 +78,9 @@ def test_a_mount_must_be_a_folder_that_exists(tmp_path: Path) -> None:
         Mount(tmp_path / "file").opened()
 
 
-async def test_the_first_mount_is_the_working_directory_under_its_own_path(host: Host, tmp_path: Path) -> None:
+async def test_the_first_mount_is_the_working_directory_under_its_own_path(
+    host: Host, tmp_path: Path
+) -> None:
     (tmp_path / "a.txt").write_text("x")
     async with Sandbox(mounts=[Mount(tmp_path)]) as sandbox:
         code = "[Deno.cwd(), await Deno.readTextFile('a.txt'), await Deno.readTextFile(Deno.cwd() + '/a.txt')]"
@@ -77,9 +91,14 @@ async def test_the_first_mount_is_the_working_directory_under_its_own_path(host:
 async def test_two_mounts_keep_their_own_permissions(host: Host, tmp_path: Path) -> None:
     for name in ("ro", "rw"):
         (tmp_path / name).mkdir()
-    mounts = [Mount(tmp_path / "ro", guest_path="/ro"), Mount(tmp_path / "rw", guest_path="/rw", writable=True)]
+    mounts = [
+        Mount(tmp_path / "ro", guest_path="/ro"),
+        Mount(tmp_path / "rw", guest_path="/rw", writable=True),
+    ]
     async with Sandbox(mounts=mounts) as sandbox:
-        assert isinstance(await sandbox.run("await Deno.writeTextFile('/rw/a', 'x')", host=host), Completed)
+        assert isinstance(
+            await sandbox.run("await Deno.writeTextFile('/rw/a', 'x')", host=host), Completed
+        )
         outcome = await sandbox.run("await Deno.writeTextFile('/ro/a', 'x')", host=host)
         assert isinstance(outcome, Failed)
         assert outcome.error.message.startswith("PermissionDenied")
@@ -90,5 +109,10 @@ async def test_two_mounts_keep_their_own_permissions(host: Host, tmp_path: Path)
 async def test_refused_writes_are_told_to_the_embedder(host: Host, tmp_path: Path) -> None:
     async with Sandbox(mounts=[Mount(tmp_path, writable=True, guest_path="/w")]) as sandbox:
         await sandbox.run("await Deno.writeTextFile('.mcp.json', '{}')", host=host)
-        await sandbox.run("try { await Deno.mkdir('sub/.git', {recursive: true}) } catch {}", host=host)
-        assert sandbox.refused_files == ("/w/.mcp.json (protected: .mcp.json)", "/w/sub/.git (protected: .git)")
+        await sandbox.run(
+            "try { await Deno.mkdir('sub/.git', {recursive: true}) } catch {}", host=host
+        )
+        assert sandbox.refused_files == (
+            "/w/.mcp.json (protected: .mcp.json)",
+            "/w/sub/.git (protected: .git)",
+        )

@@ -144,24 +144,42 @@ async def test_an_answer_without_json_form_rejects_the_call(bad: object) -> None
         return {"value": bad}
 
     async with Sandbox() as sandbox:
-        outcome = await sandbox.run("try { await mcp.a.b() } catch (e) { return e.code }", host=host)
+        outcome = await sandbox.run(
+            "try { await mcp.a.b() } catch (e) { return e.code }", host=host
+        )
     assert isinstance(outcome, Completed)
     assert outcome.value == "answer_not_json"
 
 
-@pytest.mark.parametrize("tool", ["find", "map", "then", "constructor", "__proto__", "toString", "a.b", "a-b"])
+@pytest.mark.parametrize(
+    "tool", ["find", "map", "then", "constructor", "__proto__", "toString", "a.b", "a-b"]
+)
 async def test_a_tool_may_have_any_name(run: Any, tool: str) -> None:
     outcome = await run(f"await mcp['srv']['{tool}']({{x: 1}})")
     assert outcome.error.tool == f"srv:{tool}"
 
 
 async def test_awaiting_a_server_or_mcp_itself_ends(run: Any) -> None:
-    outcome = await run("const fs = await mcp.math; await mcp; return (await fs.add({a: 1, b: 1})).sum")
+    outcome = await run(
+        "const fs = await mcp.math; await mcp; return (await fs.add({a: 1, b: 1})).sum"
+    )
     assert outcome.value == 2
 
 
-@pytest.mark.parametrize("expression", ["mcp.a.b([1])", "mcp.a.b('x')", "mcp.a.b(null)", "mcp.a.b(() => 1)", "mcp['a:b'].c()", "mcp.a['\\n']()"])
-async def test_bad_arguments_and_names_are_type_errors_in_the_program(run: Any, expression: str) -> None:
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "mcp.a.b([1])",
+        "mcp.a.b('x')",
+        "mcp.a.b(null)",
+        "mcp.a.b(() => 1)",
+        "mcp['a:b'].c()",
+        "mcp.a['\\n']()",
+    ],
+)
+async def test_bad_arguments_and_names_are_type_errors_in_the_program(
+    run: Any, expression: str
+) -> None:
     outcome = await run(f"try {{ {expression} }} catch (e) {{ return e.name }}")
     assert outcome == Completed("TypeError")
 
@@ -202,7 +220,8 @@ async def test_calls_in_flight_are_bounded_and_the_rest_wait_their_turn() -> Non
 
     async with Sandbox(limits=Limits(calls_in_flight=3)) as sandbox:
         outcome = await sandbox.run(
-            "(await Promise.all(Array.from({length: 30}, (_, i) => mcp.t.go({i})))).length", host=host
+            "(await Promise.all(Array.from({length: 30}, (_, i) => mcp.t.go({i})))).length",
+            host=host,
         )
     assert isinstance(outcome, Completed)
     assert (outcome.value, most) == (30, 3)
@@ -255,7 +274,9 @@ async def test_a_failed_program_cancels_what_it_still_waits_for() -> None:
 
     async with Sandbox() as sandbox:
         with anyio.fail_after(20):
-            outcome = await sandbox.run("await Promise.all([mcp.a.slow(), mcp.a.fail()])", host=host)
+            outcome = await sandbox.run(
+                "await Promise.all([mcp.a.slow(), mcp.a.fail()])", host=host
+            )
     assert isinstance(outcome, Failed)
     assert cancelled
     assert {record.tool: record.outcome for record in outcome.calls} == {
@@ -294,7 +315,9 @@ async def test_a_syntax_error_names_line_column_and_source_line(
         ("const t: string = 'héllo 🎉'; null.x", 1, 30),
     ],
 )
-async def test_an_error_thrown_in_the_program_names_its_place(run: Any, code: str, line: int, column: int) -> None:
+async def test_an_error_thrown_in_the_program_names_its_place(
+    run: Any, code: str, line: int, column: int
+) -> None:
     error = (await run(code)).error
     assert error.code == "uncaught_error"
     assert (error.line, error.column) == (line, column)
@@ -306,7 +329,9 @@ async def test_throwing_something_that_is_no_error_is_told(run: Any) -> None:
     assert (await run("throw {toString() { throw 1 }}")).error.code == "uncaught_error"
 
 
-@pytest.mark.parametrize("code", ["1n", "const a = {}; a.a = a; a", "({get x() { throw new Error('no') }})"])
+@pytest.mark.parametrize(
+    "code", ["1n", "const a = {}; a.a = a; a", "({get x() { throw new Error('no') }})"]
+)
 async def test_a_value_without_json_form_is_named(run: Any, code: str) -> None:
     assert (await run(code)).error.code == "result_not_json"
 
@@ -316,13 +341,17 @@ async def test_a_program_that_waits_for_nothing_fails(run: Any) -> None:
 
 
 async def test_console_output_comes_with_its_level(run: Any) -> None:
-    outcome = await run("console.log('a', {b: 1}); console.warn('w'); console.error('e'); console.debug('d')")
+    outcome = await run(
+        "console.log('a', {b: 1}); console.warn('w'); console.error('e'); console.debug('d')"
+    )
     assert [(log.level, log.text) for log in outcome.logs] == [
         ("log", "a { b: 1 }"), ("warn", "w"), ("error", "e"), ("debug", "d"),
     ]  # fmt: skip
 
 
-async def test_programs_in_one_sandbox_share_global_this_but_not_their_declarations(host: Host) -> None:
+async def test_programs_in_one_sandbox_share_global_this_but_not_their_declarations(
+    host: Host,
+) -> None:
     async with Sandbox() as sandbox:
         assert await sandbox.run("const a = 1; globalThis.kept = 2; a", host=host) == Completed(1)
         assert await sandbox.run("const a = 5; [a, kept]", host=host) == Completed([5, 2])
@@ -350,7 +379,9 @@ async def test_a_sandbox_runs_one_program_at_a_time(host: Host) -> None:
                 running.set()
                 return await host(call)
 
-            tasks.start_soon(lambda: sandbox.run("await mcp.wait.seconds({seconds: 60})", host=telling))
+            tasks.start_soon(
+                lambda: sandbox.run("await mcp.wait.seconds({seconds: 60})", host=telling)
+            )
             await running.wait()
             with pytest.raises(SandboxBusy):
                 await sandbox.run("1", host=host)
@@ -377,7 +408,9 @@ async def test_arguments_that_are_no_json_are_refused_before_anything_runs(host:
 
 
 async def test_suspended_calls_are_answered_one_by_one(host: Host) -> None:
-    code = "const [a, b] = await Promise.all([mcp.ask.human({q: 1}), mcp.ask.human({q: 2})]); [a, b]"
+    code = (
+        "const [a, b] = await Promise.all([mcp.ask.human({q: 1}), mcp.ask.human({q: 2})]); [a, b]"
+    )
     async with Sandbox() as sandbox:
         outcome = await sandbox.run(code, host=host)
         assert isinstance(outcome, Suspended)
@@ -398,7 +431,9 @@ async def test_suspended_calls_are_answered_one_by_one(host: Host) -> None:
 async def test_a_suspended_call_can_be_rejected(host: Host) -> None:
     async with Sandbox() as sandbox:
         await sandbox.run("try { await mcp.ask.human({}) } catch (e) { return e.code }", host=host)
-        outcome = await sandbox.resume({1: ToolError("the human said no", code="denied")}, host=host)
+        outcome = await sandbox.resume(
+            {1: ToolError("the human said no", code="denied")}, host=host
+        )
         assert isinstance(outcome, Completed)
         assert outcome.value == "denied"
         assert outcome.calls[0].outcome == "error"
@@ -454,7 +489,9 @@ async def test_a_host_that_suspends_everything_leaves_a_program_at_each_call() -
         return SUSPEND
 
     async with Sandbox() as sandbox:
-        outcome = await sandbox.run("let n = 0; for (let i = 0; i < 3; i++) n += await mcp.a.b({i}); n", host=host)
+        outcome = await sandbox.run(
+            "let n = 0; for (let i = 0; i < 3; i++) n += await mcp.a.b({i}); n", host=host
+        )
         for i in range(3):
             assert isinstance(outcome, Suspended)
             assert outcome.calls[0].args == {"i": i}

@@ -168,7 +168,9 @@ def test_a_program_survives_the_death_of_its_process(tmp_path_factory: Any, code
 
 async def test_a_snapshot_is_small_and_can_be_used_more_than_once(host: Host) -> None:
     async with Sandbox() as sandbox:
-        await sandbox.run("const big = 'x'.repeat(10_000); (await mcp.ask.human({})) + big.length", host=host)
+        await sandbox.run(
+            "const big = 'x'.repeat(10_000); (await mcp.ask.human({})) + big.length", host=host
+        )
         data = sandbox.snapshot()
     assert len(data) < 300_000
     for value in (1, 2):
@@ -218,15 +220,28 @@ async def test_a_damaged_snapshot_is_refused(host: Host) -> None:
     data = await _snapshot(host)
     flipped = bytearray(data)
     flipped[len(data) // 2] ^= 1
-    for damaged in (b"", b"junk", data[:-1], data[: len(data) // 2], bytes(flipped), b"X" + data[1:]):
+    for damaged in (
+        b"",
+        b"junk",
+        data[:-1],
+        data[: len(data) // 2],
+        bytes(flipped),
+        b"X" + data[1:],
+    ):
         with pytest.raises(SnapshotInvalid):
             async with Sandbox.restore(damaged):
                 pass
 
 
-async def test_a_snapshot_of_other_mounts_or_another_guest_is_refused(host: Host, tmp_path: Path) -> None:
+async def test_a_snapshot_of_other_mounts_or_another_guest_is_refused(
+    host: Host, tmp_path: Path
+) -> None:
     data = await _snapshot(host, mounts=[Mount(tmp_path, guest_path="/data")])
-    for mounts in ([], [Mount(tmp_path, guest_path="/other")], [Mount(tmp_path, guest_path="/data", writable=True)]):
+    for mounts in (
+        [],
+        [Mount(tmp_path, guest_path="/other")],
+        [Mount(tmp_path, guest_path="/data", writable=True)],
+    ):
         with pytest.raises(SnapshotForeign, match="mounts"):
             async with Sandbox.restore(data, mounts=mounts):
                 pass

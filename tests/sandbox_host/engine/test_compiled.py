@@ -29,7 +29,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "cache" / "compiled"
 
 
-def _load(folder: Path, source: Source, digest: str = "d1", version: str = "50.0.1") -> list[str | None]:
+def _load(
+    folder: Path, source: Source, digest: str = "d1", version: str = "50.0.1"
+) -> list[str | None]:
     module = CompiledModules(new_engine(), folder, version).load(digest, source)
     return [export.name for export in module.exports]
 

@@ -34,13 +34,19 @@ async def add(call: Call) -> Any:
     return {"sum": call.args["a"] + call.args["b"]}
 
 
-async def run(wasm: bytes, *, limits: Limits | None = None, mounts: Any = (), **options: Any) -> Any:
+async def run(
+    wasm: bytes, *, limits: Limits | None = None, mounts: Any = (), **options: Any
+) -> Any:
     async with Sandbox(limits=limits, mounts=mounts) as sandbox:
         return await sandbox.run_wasm(wasm, host=options.pop("host", add), **options)
 
 
 async def test_a_call_waits_for_its_answer() -> None:
-    outcome = await run(module(f"{ADD} drop (local.set $n (call $answer (i32.const 100) (i32.const 1000))) (call $result (i32.const 100) (local.get $n))"))
+    outcome = await run(
+        module(
+            f"{ADD} drop (local.set $n (call $answer (i32.const 100) (i32.const 1000))) (call $result (i32.const 100) (local.get $n))"
+        )
+    )
     assert isinstance(outcome, Completed)
     assert outcome.value == {"sum": 42}
     assert [(record.tool, record.outcome) for record in outcome.calls] == [("math:add", "ok")]
@@ -59,9 +65,15 @@ async def test_a_rejected_call_gives_a_negative_size_and_the_errors_json() -> No
 
 
 async def test_arguments_logs_and_no_result() -> None:
-    wasm = module("(drop (call $args (i32.const 100) (i32.const 1000))) (call $log (i32.const 3) (i32.const 100) (call $args_size))")
+    wasm = module(
+        "(drop (call $args (i32.const 100) (i32.const 1000))) (call $log (i32.const 3) (i32.const 100) (call $args_size))"
+    )
     outcome = await run(wasm, args={"x": 1})
-    assert (outcome.value, outcome.logs[0].level, outcome.logs[0].text) == (None, "warn", '{"x":1}')
+    assert (outcome.value, outcome.logs[0].level, outcome.logs[0].text) == (
+        None,
+        "warn",
+        '{"x":1}',
+    )
 
 
 async def test_many_calls_in_a_loop() -> None:
@@ -85,7 +97,9 @@ async def test_many_calls_in_a_loop() -> None:
         ("(call $result (i32.const 0) (i32.const 8))", Limits(), "result_not_json"),
     ],
 )  # fmt: skip
-async def test_what_goes_wrong_in_a_module_has_a_name(body: str, limits: Limits, code: str) -> None:
+async def test_what_goes_wrong_in_a_module_has_a_name(
+    body: str, limits: Limits, code: str
+) -> None:
     outcome = await run(module(body), limits=limits)
     assert isinstance(outcome, Failed)
     assert outcome.error.code == code
@@ -136,7 +150,11 @@ async def test_a_waiting_module_can_be_cancelled() -> None:
 
 
 async def test_a_start_function_is_held_by_the_limits_too() -> None:
-    wasm = bytes(wasmtime.wat2wasm('(module (memory (export "memory") 1) (func (export "run")) (func $s (loop (br 0))) (start $s))'))
+    wasm = bytes(
+        wasmtime.wat2wasm(
+            '(module (memory (export "memory") 1) (func (export "run")) (func $s (loop (br 0))) (start $s))'
+        )
+    )
     outcome = await run(wasm, limits=Limits(cpu_seconds=0.1))
     assert outcome.error.code in ("module_invalid", "cpu_limit")
 
@@ -149,7 +167,9 @@ OPEN = """
 
 
 @pytest.mark.parametrize(("at", "length", "errno"), [(0, 9, 63), (32, 8, 0)])
-async def test_the_guard_holds_for_modules_too(tmp_path: Path, at: int, length: int, errno: int) -> None:
+async def test_the_guard_holds_for_modules_too(
+    tmp_path: Path, at: int, length: int, errno: int
+) -> None:
     body = (
         f"(if (i32.ne (i32.const {errno}) (call $open (i32.const 3) (i32.const 0) (i32.const {at}) (i32.const {length})"
         " (i32.const 1) (i64.const 64) (i64.const 0) (i32.const 0) (i32.const 200))) (then unreachable))"
