@@ -23,7 +23,7 @@ def numbered() -> "itertools.count[int]":
 def check(code: str) -> None:
     """Refuse code that still has its types."""
     if "interface " in code or ": Issue[]" in code:
-        raise WrongResultError(code[:300])
+        raise WrongResultError(code, "code without types")
 
 
 async def pml(plan: Plan) -> Samples:

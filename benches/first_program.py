@@ -1,9 +1,9 @@
 """A fresh process: import the package, run the first program. The caches are warm.
 
-Warm are the cache of compiled wasm and Python's bytecode, which an installed package has and a
+Warm are the cache of compiled wasm, and Python's bytecode, which an installed package has and a
 source tree may not: it is kept in a folder of its own for the time of the measurement.
-`first_*` counts from the first line of Python to the value, `process_*` is the whole process as its
-parent sees it, the interpreter's own start and end included.
+`first_*` counts from the first line of Python to the value, `process_*` is the whole process as
+its parent sees it, the interpreter's own start and end included.
 """
 
 import os

@@ -115,8 +115,12 @@ async def timed_async(
 class WrongResultError(Exception):
     """What was measured did not do what it should; its time means nothing."""
 
+    def __init__(self, found: Any, wanted: Any = "another result") -> None:
+        """Show both, cut short."""
+        super().__init__(f"{found!r:.300} instead of {wanted!r:.300}")
+
 
 def expect(found: Any, wanted: Any) -> None:
     """Refuse a measurement of something else."""
     if found != wanted:
-        raise WrongResultError(f"{found!r:.200} instead of {wanted!r:.200}")
+        raise WrongResultError(found, wanted)

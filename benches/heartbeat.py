@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from benches.harness import Figure, Plan, Samples, Target, WrongResultError, settle
+from benches.harness import Figure, Plan, Samples, Target, WrongResultError, expect, settle
 from benches.ours import add, completed, no_tools
 from sandbox_host import Failed, Limits, Sandbox
 
@@ -86,12 +86,12 @@ async def _loop() -> None:
     async with Sandbox(limits=Limits(cpu_seconds=LOOP_SECONDS)) as sandbox:
         outcome = await sandbox.run("while (true) {}", host=no_tools)
     if not isinstance(outcome, Failed) or outcome.error.code != "cpu_limit":
-        raise WrongResultError(repr(outcome))
+        raise WrongResultError(outcome)
 
 
 async def _flood() -> None:
     limits = Limits(calls=2 * FLOOD_CALLS, cpu_seconds=60, memory_bytes=256 << 20)
     async with Sandbox(limits=limits) as sandbox:
         outcome = await sandbox.run(_FLOOD, host=add)
-    if completed(outcome) != 1 or len(outcome.calls) != FLOOD_CALLS:
-        raise WrongResultError(f"{len(outcome.calls)} calls")
+    expect(completed(outcome), 1)
+    expect(len(outcome.calls), FLOOD_CALLS)

@@ -75,4 +75,4 @@ async def _paused(stack: contextlib.AsyncExitStack) -> None:
     sandbox = await stack.enter_async_context(Sandbox())
     outcome = await sandbox.run("return await mcp.human.ask({question: 'go on?'})", host=_suspend)
     if not isinstance(outcome, Suspended):
-        raise WrongResultError(repr(outcome))
+        raise WrongResultError(outcome, "a suspended program")

@@ -1,4 +1,4 @@
-"""What the measurements of our own sandbox have in common: host functions, and reading an outcome."""
+"""What the measurements of our own sandbox share: host functions, and reading an outcome."""
 
 from typing import Any
 
@@ -19,5 +19,5 @@ async def add(call: Call) -> dict[str, int]:
 def completed(outcome: Outcome) -> Any:
     """Give a program's value; anything but a completed program spoils the measurement."""
     if not isinstance(outcome, Completed):
-        raise WrongResultError(repr(outcome)[:500])
+        raise WrongResultError(outcome)
     return outcome.value

@@ -45,13 +45,13 @@ def draw(results: Results) -> str:
         f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}, "
         f"wasmtime {facts['wasmtime']}; {facts['date']}; p50 of one run, `make bench`"
     )
+    size = f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}"'
     head = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
-        f'width="{_WIDTH}" height="{height}" role="img" aria-label="benchmarks">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="benchmarks">',
         f"<style>{_STYLE}</style>",
         f'<rect class="card" x="0.5" y="0.5" width="{_WIDTH - 1}" height="{height - 1}" rx="8"/>',
         _text(_MARGIN, 30, "title text", "A WebAssembly sandbox beside its peers"),
-        _text(_MARGIN, 49, "soft", "shorter is better; each group has a logarithmic scale of its own"),
+        _text(_MARGIN, 49, "soft", "shorter is better; a logarithmic scale for each group"),
     ]
     return "\n".join([*head, *parts, _text(_MARGIN, height - 14, "soft", foot), "</svg>", ""])
 

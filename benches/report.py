@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from benches.catalogue import OURS, PEERS, title
+from benches.catalogue import MEASUREMENTS, OURS, PEERS, title
 from benches.harness import UNITS, Figure, Summary
 from benches.machine import BUSY_LOAD
 from benches.run import Results, figures_of
@@ -29,9 +29,12 @@ def verdicts(figure: Figure, subjects: dict[str, Summary]) -> list[tuple[str, bo
     if ours is None:
         return []
     found = []
-    for word, limit, value in (
-        ("p50", target.p50, ours.p50), ("p99", target.p99, ours.p99), ("max", target.most, ours.most),
-    ):  # fmt: skip
+    limits = (
+        ("p50", target.p50, ours.p50),
+        ("p99", target.p99, ours.p99),
+        ("max", target.most, ours.most),
+    )
+    for word, limit, value in limits:
         if limit is not None:
             found.append((f"{word} <= {limit:g}", value / scale <= limit))
     if target.ratio is not None and target.to in subjects:
@@ -51,7 +54,7 @@ def target_words(figure: Figure, subjects: dict[str, Summary]) -> str:
 
 
 def rows(results: Results) -> Iterator[tuple[str, ...]]:
-    """Give figure, subject, p50, p99, min, max, ratio, target; the figure only on its first row."""
+    """Give figure (on its first row only), subject, p50, p99, min, max, ratio, target."""
     for name, figure in figures_of(results):
         subjects, scale = results.figures[figure.name], UNITS[figure.unit]
         ours = subjects.get(OURS)
@@ -66,18 +69,10 @@ def rows(results: Results) -> Iterator[tuple[str, ...]]:
             shown = (number(value / scale) for value in values)
             yield heading, title(subject), *shown, ratio, target
             heading = ""
-        if figure is figures_first(name):
+        if figure is MEASUREMENTS[name].FIGURES[0]:  # the absent peers stand under the first
             for subject, why in results.missing.get(name, {}).items():
                 yield heading, title(subject), "-", "-", "-", "-", "", why
                 heading = ""
-
-
-def figures_first(name: str) -> Figure:
-    """Give a measurement's first figure, under which the absent peers stand."""
-    from benches.catalogue import MEASUREMENTS  # noqa: PLC0415
-
-    first: Figure = MEASUREMENTS[name].FIGURES[0]
-    return first
 
 
 HEADINGS = ("measurement", "", "p50", "p99", "min", "max", "to ours", "target, or why not")
@@ -115,9 +110,9 @@ def notes(results: Results) -> list[str]:
         f"{name} {version or 'ABSENT'}" for name, version in facts["peers"].items()
     )
     load = f"{facts['load_before']} before, {facts.get('load_after', '?')} after"
+    machine = f"{facts['cpu']}, {facts['cores']} cores, {facts['system']}"
     found = [
-        f"{facts['date']}; {facts['cpu']}, {facts['cores']} cores; {facts['system']}; "
-        f"Python {facts['python']}, wasmtime {facts['wasmtime']}",
+        f"{facts['date']}; {machine}; Python {facts['python']}, wasmtime {facts['wasmtime']}",
         f"peers: {versions}",
         f"load average: {load}",
     ]

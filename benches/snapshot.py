@@ -39,7 +39,7 @@ async def _once(samples: Samples) -> None:
     async with Sandbox() as sandbox:
         outcome = await sandbox.run(_PROGRAM, host=_ask)
         if not isinstance(outcome, Suspended):
-            raise WrongResultError(repr(outcome))
+            raise WrongResultError(outcome, "a suspended program")
         began = time.perf_counter()
         data = sandbox.snapshot()
         samples["snapshot"].append(time.perf_counter() - began)

@@ -49,7 +49,7 @@ async def _paused() -> Samples:
             sandbox = await stack.enter_async_context(Sandbox())
             outcome = await sandbox.run(_PROGRAM, host=_suspend, args={"number": number})
             if not isinstance(outcome, Suspended):
-                raise WrongResultError(repr(outcome))
+                raise WrongResultError(outcome, "a suspended program")
             sandboxes.append((sandbox, outcome))
         paused = time.perf_counter() - began
         held, threaded = resident()[0] - before, threads()

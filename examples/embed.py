@@ -5,7 +5,8 @@ import anyio
 from sandbox_host import Call, Completed, Failed, Sandbox
 
 CODE = """
-const [three, seven] = await Promise.all([mcp.math.add({ a: 1, b: 2 }), mcp.math.add({ a: 3, b: 4 })]);
+const { add } = mcp.math;
+const [three, seven] = await Promise.all([add({ a: 1, b: 2 }), add({ a: 3, b: 4 })]);
 return { total: three.sum + seven.sum };
 """
 

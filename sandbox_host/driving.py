@@ -27,7 +27,7 @@ WORKER_THREADS = 32
 
 _DEBT_SECONDS = 0.006  # the loop may be late by this much in all before slices go elsewhere
 _REPAY = 0.1  # the share of passing time that pays for it
-_FREE_SECONDS = 0.0003  # a slice this short is no burden
+_FREE_SECONDS = 0.001  # a slice this short is no burden: a fresh program takes a third of it
 _STOP_SECONDS = 5.0  # how long a cancelled worker may take to notice; a tick unless a disk hangs
 
 _limiter: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("pml_guest_workers")

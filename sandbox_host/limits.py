@@ -3,6 +3,7 @@
 import dataclasses
 
 MEBIBYTE = 1 << 20
+MOST_MEMORY_BYTES = 512 * MEBIBYTE  # what is reserved for a guest, of address space
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,13 +43,11 @@ class Limits:
             value, floor = getattr(self, field.name), _FLOORS.get(field.name, 0)
             if not value > 0 or value < floor:
                 raise ValueError(_Invalid.format(name=field.name, value=value, floor=floor))
-        if self.memory_bytes > 1 << 32:
+        if self.memory_bytes > MOST_MEMORY_BYTES:
             raise ValueError(
                 _Invalid.format(name="memory_bytes", value=self.memory_bytes, floor=0)
             )
 
 
 _FLOORS = {"memory_bytes": 4 * MEBIBYTE, "output_bytes": 1024, "log_bytes": 1024, "calls": 1}
-_Invalid = (
-    "{name}={value} cannot work: it must be positive, at least {floor}, memory at most 4 GiB"
-)
+_Invalid = "{name}={value} cannot work: positive, at least {floor}, memory at most 512 MiB"

@@ -182,7 +182,7 @@ class Sandbox:
             return await self._serve(guest, entry, progress, Service(host, locator(erased)))
 
     def snapshot(self) -> bytes:
-        """Give the suspended program as bytes, for `Sandbox.restore` here or in a later process."""
+        """Give the suspended program as bytes; `Sandbox.restore` takes them, in any process."""
         guest, progress = self._waiting()
         return pack(self._origin(), self._source, guest.snapshot(), progress)
 

@@ -157,9 +157,9 @@ async def heartbeat(plan: Plan) -> Samples:
     import quickjs_rs  # noqa: PLC0415
 
     async def loop() -> None:
-        with _context(beats.LOOP_SECONDS) as context:
-            with contextlib.suppress(quickjs_rs.QuickJSError):
-                await context.eval_async("while (true) {}")
+        ended = contextlib.suppress(quickjs_rs.QuickJSError)
+        with _context(beats.LOOP_SECONDS) as context, ended:
+            await context.eval_async("while (true) {}")
 
     return {"loop_gap": await beats.longest_gaps(plan.count(10, 3), loop)}
 

@@ -20,6 +20,7 @@ from sandbox_host.errors import (
     ModuleInvalid,
     SandboxError,
 )
+from sandbox_host.limits import MOST_MEMORY_BYTES
 
 WASM_STACK_BYTES = 2 << 20
 """Native stack of a guest. QuickJS stops itself earlier, at its own limit, with a RangeError."""
@@ -27,11 +28,13 @@ WASM_STACK_BYTES = 2 << 20
 FIBER_STACK_BYTES = 4 << 20
 """The fiber: the guest's stack, and room for the host functions that run on top of it."""
 
-_MEMORY_RESERVATION_BYTES = (
-    256 << 20
-)  # address space per guest; 4 GiB each would end at 16k guests
-_MEMORY_GUARD_BYTES = 1 << 20
+MOST_GUESTS = 4096
+"""Guests at once in a process. Paused ones count, so a thousand of them leave room."""
 
+_MEMORY_GUARD_BYTES = 1 << 20
+_RESIDENT_BYTES = 4 << 20  # of a freed guest's memory, reset in place: faster than new pages
+_RESIDENT_STACK_BYTES = 256 << 10
+_TABLE_ELEMENTS = 20_000
 _START_TICKS = 25  # 50 ms, if a foreign module has a start function at all
 
 _TRAPS = {
@@ -42,10 +45,26 @@ _TRAPS = {
 I32, I64 = 0, 1
 _Trap = ctypes.POINTER(ffi.wasm_trap_t)
 _Error = ctypes.POINTER(ffi.wasmtime_error_t)
-_byref = ctypes.byref
+_byref, _string_at, _memmove = ctypes.byref, ctypes.string_at, ctypes.memmove
+
+# As in the bindings, but the pointer comes as a number: no object and no cast per access.
+_memory_data = ffi.dll["wasmtime_memory_data"]
+_memory_data.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+_memory_data.restype = ctypes.c_void_p
+_memory_size = ffi.dll["wasmtime_memory_data_size"]
+_memory_size.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+_memory_size.restype = ctypes.c_size_t
 
 
 def new_engine() -> wasmtime.Engine:
+    """Give an engine that takes guests from a pool, where the address space for one can be had."""
+    try:
+        return _new_engine(pooled=True)
+    except wasmtime.WasmtimeError:  # `ulimit -v` and the like: each guest is mapped by itself then
+        return _new_engine(pooled=False)
+
+
+def _new_engine(*, pooled: bool) -> wasmtime.Engine:
     """Give an engine with the settings that every module here is compiled with."""
     config = wasmtime.Config()
     config.epoch_interruption = True
@@ -54,15 +73,36 @@ def new_engine() -> wasmtime.Engine:
     config.wasm_memory64 = False
     config.wasm_threads = False
     config.max_wasm_stack = WASM_STACK_BYTES
-    config.memory_reservation = _MEMORY_RESERVATION_BYTES
+    config.memory_reservation = MOST_MEMORY_BYTES
     config.memory_guard_size = _MEMORY_GUARD_BYTES
     ffi.wasmtime_config_async_stack_size_set(config.ptr(), FIBER_STACK_BYTES)
+    if pooled:
+        _use_pool(config)
     return wasmtime.Engine(config)
+
+
+def _use_pool(config: wasmtime.Config) -> None:
+    """Keep the memory of freed guests mapped: the next one need not fault its pages in."""
+    pool = ffi.wasmtime_pooling_allocation_config_new()
+    for name, value in (
+        ("total_core_instances", 2 * MOST_GUESTS),  # a guest and the forwarder of its files
+        ("total_memories", 2 * MOST_GUESTS),
+        ("total_tables", 2 * MOST_GUESTS),
+        ("total_stacks", MOST_GUESTS),
+        ("max_memory_size", MOST_MEMORY_BYTES),
+        ("table_elements", _TABLE_ELEMENTS),
+        ("linear_memory_keep_resident", _RESIDENT_BYTES),
+        ("async_stack_keep_resident", _RESIDENT_STACK_BYTES),
+        ("table_keep_resident", 8 * _TABLE_ELEMENTS),
+    ):
+        getattr(ffi, f"wasmtime_pooling_allocation_config_{name}_set")(pool, value)
+    ffi.wasmtime_pooling_allocation_strategy_set(config.ptr(), pool)
+    ffi.wasmtime_pooling_allocation_config_delete(pool)
 
 
 SETTINGS = (
     f"epoch,one-memory,stack={WASM_STACK_BYTES},fiber={FIBER_STACK_BYTES},"
-    f"reserve={_MEMORY_RESERVATION_BYTES},guard={_MEMORY_GUARD_BYTES}"
+    f"reserve={MOST_MEMORY_BYTES},guard={_MEMORY_GUARD_BYTES}"
 )
 """The settings as text: part of the key under which compiled modules are cached."""
 
@@ -75,7 +115,7 @@ def new_store(
     store.set_wasi(wasi)
     # two instances: the guest and the forwarder of the file guard; a table for each
     store.set_limits(
-        memory_size=memory_bytes, instances=2, memories=2, tables=4, table_elements=100_000
+        memory_size=memory_bytes, instances=2, memories=2, tables=4, table_elements=_TABLE_ELEMENTS
     )
     ffi.wasmtime_context_epoch_deadline_async_yield_and_update(store._context(), 1)
     return store
@@ -137,12 +177,26 @@ class Entry:
         return trap_error(text)
 
 
+def _not_instantiated(text: str) -> SandboxError:
+    return _pool_is_empty(text) or ModuleInvalid(text.strip().splitlines()[-1])
+
+
+def _pool_is_empty(text: str) -> SandboxError | None:
+    if "maximum concurrent" not in text:
+        return None
+    return LimitExceeded(
+        "guest_limit", f"{MOST_GUESTS} guests are alive in this process",
+        hint="close sandboxes, or put suspended programs away with snapshot()",
+    )  # fmt: skip
+
+
 def trap_error(text: str) -> SandboxError:
     """Name a trap; its backtrace of wasm offsets helps nobody."""
     for sign, (code, message) in _TRAPS.items():
         if sign in text:
             return LimitExceeded(code, message)
-    return GuestCrashed(text.strip().splitlines()[-1].strip() if text.strip() else "unknown trap")
+    lines = text.strip().splitlines() or ["unknown trap"]
+    return _pool_is_empty(text) or GuestCrashed(lines[-1].strip())
 
 
 class Instance:
@@ -165,7 +219,7 @@ class Instance:
         if ticks == _START_TICKS:
             raise LimitExceeded("cpu_limit", "the module's start function does not end")
         if error:
-            raise ModuleInvalid(str(wasmtime.WasmtimeError._from_ptr(error)).splitlines()[-1])
+            raise _not_instantiated(str(wasmtime.WasmtimeError._from_ptr(error)))
         if trap:
             raise trap_error(str(wasmtime.Trap._from_ptr(trap)))
         self.memory = Memory(self.context, self._export("memory").memory)
@@ -196,33 +250,30 @@ class Instance:
 class Memory:
     """A guest's linear memory. Every access is checked against its size at that moment."""
 
-    __slots__ = ("_context", "_raw")
+    __slots__ = ("_context", "_raw", "_reference")
 
     def __init__(self, context: Any, raw: Any) -> None:
         """Hold the memory; nothing is read yet."""
         self._context = context
         self._raw = ffi.wasmtime_memory_t.from_buffer_copy(raw)
+        self._reference = _byref(self._raw)
 
     def size(self) -> int:
         """Give the number of bytes."""
-        return int(ffi.wasmtime_memory_data_size(self._context, _byref(self._raw)))
+        return int(_memory_size(self._context, self._reference))
 
-    def address(self) -> int:
-        """Give where it stands in this process; true until the guest is entered again."""
-        pointer = ffi.wasmtime_memory_data(self._context, _byref(self._raw))
-        return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+    def window(self) -> "Window":
+        """Give access to it as it is now; true until the guest is entered again."""
+        address = _memory_data(self._context, self._reference) or 0
+        return Window(address, _memory_size(self._context, self._reference))
 
     def read(self, at: int, count: int) -> bytes:
         """Copy bytes out."""
-        if at < 0 or count < 0 or at + count > self.size():
-            raise GuestCrashed("it pointed outside its memory")
-        return ctypes.string_at(self.address() + at, count)
+        return self.window().read(at, count)
 
     def write(self, at: int, data: bytes) -> None:
         """Copy bytes in."""
-        if at < 0 or at + len(data) > self.size():
-            raise GuestCrashed("it pointed outside its memory")
-        ctypes.memmove(self.address() + at, data, len(data))
+        self.window().write(at, data)
 
     def grow_to(self, count: int) -> None:
         """Grow to at least `count` bytes, or fail as the guest would."""
@@ -236,6 +287,29 @@ class Memory:
         if error:
             wasmtime.WasmtimeError._from_ptr(error)
             raise LimitExceeded("memory_limit", "the guest's memory is larger than the limit")
+
+
+class Window:
+    """A guest's memory at rest: for several accesses in a row."""
+
+    __slots__ = ("_address", "_size")
+
+    def __init__(self, address: int, size: int) -> None:
+        """Hold where it stands in this process."""
+        self._address = address
+        self._size = size
+
+    def read(self, at: int, count: int) -> bytes:
+        """Copy bytes out."""
+        if at < 0 or count < 0 or at + count > self._size:
+            raise GuestCrashed("it pointed outside its memory")
+        return _string_at(self._address + at, count)
+
+    def write(self, at: int, data: bytes) -> None:
+        """Copy bytes in."""
+        if at < 0 or at + len(data) > self._size:
+            raise GuestCrashed("it pointed outside its memory")
+        _memmove(self._address + at, data, len(data))
 
 
 def memory_of(caller: wasmtime.Caller) -> Memory:

@@ -109,11 +109,12 @@ class QuickJsGuest:
     def _enter(
         self, function: Any, frames: bytes, now_ms: float, files: Files | None
     ) -> "JsEntry":
-        memory, block = self._memory, self._block
+        memory, block = self._memory.window(), self._block
         inbox = abi.exchange(memory.read(block, abi.EXCHANGE_NOW_MS))
         address = inbox.inbox
         if len(frames) > inbox.inbox_bytes:
             address = self._reserve(len(frames))
+            memory = self._memory.window()
         memory.write(address, frames)
         memory.write(block + abi.EXCHANGE_NOW_MS, abi.now_ms(now_ms))
         self._entry = self._instance.enter(function, len(frames))
@@ -132,7 +133,7 @@ class QuickJsGuest:
 
     def _left(self) -> Slice:
         """Read what the entry left; everything in it is the guest's word."""
-        memory = self._memory
+        memory = self._memory.window()
         block = abi.exchange(memory.read(self._block, abi.EXCHANGE_NOW_MS))
         calls: list[Asked] = []
         logs: list[Log] = []

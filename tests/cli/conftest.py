@@ -1,7 +1,6 @@
 """The real entry point, in this process for speed (`pml`) or in its own (`process`)."""
 
 import io
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -36,13 +35,12 @@ def pml(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def process(tmp_path: Path) -> Command:
-    def run(*arguments: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> Ended:
+    def run(*arguments: str, stdin: bytes = b"") -> Ended:
         done = subprocess.run(
             [sys.executable, "-m", "pml.cli.main", *arguments],
             input=stdin,
             capture_output=True,
             cwd=tmp_path,
-            env={**os.environ, **(env or {})},
             check=False,
         )
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())

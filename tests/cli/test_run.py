@@ -1,6 +1,8 @@
 """`pml run` as a person and a script see it."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -182,7 +184,11 @@ def test_an_export_is_called_by_name(pml: Command) -> None:
     [
         (["--cpu", "0.2"], "for (;;);", "--cpu"),
         (["--timeout", "0.2"], "await new Promise((r) => setTimeout(r, 60_000))", "--timeout"),
-        (["--memory", "8"], "const a = []; for (;;) a.push('x'.repeat(1e5) + a.length)", "--memory"),
+        (
+            ["--memory", "8"],
+            "const a = []; for (;;) a.push('x'.repeat(1e5) + a.length)",
+            "--memory",
+        ),
     ],
 )
 def test_a_limit_stops_the_program_and_the_hint_names_its_option(
@@ -224,10 +230,7 @@ def test_a_wasm_file_that_is_none_is_refused(pml: Command, tmp_path: Path) -> No
     assert ended.err.startswith("error: not a usable WebAssembly module: ")
 
 
-def test_stdout_that_is_full_is_an_error(pml: Command, tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
+def test_stdout_that_is_full_is_an_error() -> None:
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("needs /dev/full")

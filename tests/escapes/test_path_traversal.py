@@ -29,14 +29,12 @@ TRIES = {
 
 @pytest.mark.parametrize("attempt", TRIES)
 async def test_no_way_up_leads_out(value, world, attempt):
-    code = f"const path = args; try {{ {TRIES[attempt]}; return 'done' }} catch (e) {{ return e.name }}"
     batch = f"""const told = []
         for (const path of args) {{
             const args = path
             try {{ {TRIES[attempt]}; told.push('done') }} catch (e) {{ told.push(String(e.name ?? e)) }}
         }}
         return told"""
-    assert code
     results = await value(batch, mounts=[world.writable()], args=UP)
     inside = {"..\\outside\\secret.txt", "%2e%2e/outside/secret.txt", "..%2foutside/secret.txt", "．．/outside/secret.txt",
               "sub/..\\..\\outside", "~/secret.txt", "$HOME"}  # names like any other here  # fmt: skip
@@ -109,7 +107,7 @@ async def test_a_raw_module_gets_no_further(wasi):
 
 
 async def test_a_path_of_any_length_is_an_error_and_not_a_crash(run, world):
-    for length in (255, 256, 4000, 4090, 4095, 4096, 5000, 100_000, 2_000_000):
+    for length in (255, 256, 4000, 4090, 4095, 4096, 5000, 100_000):
         outcome = await run(
             "const told = []; for (const p of ['a'.repeat(args), 'a/'.repeat(args / 2), '../'.repeat(args / 3), '/work/' + 'é'.repeat(args / 2)])"
             "for (const f of [Deno.readTextFile, (p) => Deno.mkdir(p), (p) => Deno.rename(p, p), (p) => Deno.writeTextFile(p, '')])"

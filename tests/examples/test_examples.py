@@ -60,7 +60,9 @@ def test_a_capability_written_for_deno_runs_unchanged(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     assert json.loads(capability("list", str(tmp_path))) == [{"title": "milk", "bytes": 11}]
     assert capability("read", str(tmp_path), title="milk") == "two litres\n\n"
-    assert capability("read", str(tmp_path), title="milk", folder=str(tmp_path)) == "two litres\n\n"
+    assert (
+        capability("read", str(tmp_path), title="milk", folder=str(tmp_path)) == "two litres\n\n"
+    )
 
 
 def test_it_uses_the_file_functions_that_capabilities_use() -> None:

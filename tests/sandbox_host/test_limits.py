@@ -1,10 +1,12 @@
 """Every limit is hit once, and its error names it."""
 
+import contextlib
 from typing import Any
 
 import pytest
 
-from sandbox_host import Completed, Host, Limits, Sandbox
+from sandbox_host import SUSPEND, Completed, Failed, Host, Limits, Sandbox
+from sandbox_host.engine.instances import MOST_GUESTS
 
 MEBIBYTE = 1 << 20
 
@@ -105,3 +107,20 @@ async def test_deep_recursion_is_a_range_error_in_the_program(run: Any) -> None:
 def test_limits_that_cannot_work_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="cannot work"):
         Limits(**wrong)
+
+
+async def test_more_guests_than_fit_are_refused_by_name_and_harm_nobody(monkeypatch: Any) -> None:
+    async def never(call: object) -> Any:
+        return SUSPEND
+
+    async with contextlib.AsyncExitStack() as stack:
+        first = await stack.enter_async_context(Sandbox())
+        await first.run("await mcp.a.b({})", host=never)
+        outcome: Any = None
+        for _ in range(MOST_GUESTS + 1):
+            sandbox = await stack.enter_async_context(Sandbox())
+            outcome = await sandbox.run("await mcp.a.b({})", host=never)
+            if isinstance(outcome, Failed):
+                break
+        assert outcome.error.code == "guest_limit"
+        assert (await first.resume({1: 7}, host=never)).value == 7

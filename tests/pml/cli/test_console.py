@@ -25,7 +25,7 @@ def test_shown_text_is_harmless_and_plain_text_is_unchanged(text: str) -> None:
 
 
 @given(json_values, st.booleans())
-def test_a_document_reads_back_as_the_same_value(value: object, is_terminal: bool) -> None:  # noqa: FBT001
+def test_a_document_reads_back_as_the_same_value(value: object, is_terminal: bool) -> None:
     here = console(is_terminal=is_terminal)
     here.document(value)
     assert json.loads(here.stdout.getvalue()) == value

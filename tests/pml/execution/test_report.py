@@ -8,13 +8,22 @@ from sandbox_host import CallRecord, Completed, Failed, Log, NothingToWaitFor
 
 def test_a_success_is_its_result_and_its_history() -> None:
     call = CallRecord(1, "a:b", "ok", 1.23456, 2, 3)
-    run = Run(Completed({"x": None}, (Log("info", "hi"),), (call,)), ("/w/.git (protected: .git)",))
+    run = Run(
+        Completed({"x": None}, (Log("info", "hi"),), (call,)), ("/w/.git (protected: .git)",)
+    )
     assert run_report(run) == {
         "status": "success",
         "result": {"x": None},
         "logs": [{"level": "info", "text": "hi"}],
         "calls": [
-            {"id": 1, "tool": "a:b", "outcome": "ok", "milliseconds": 1.235, "line": 2, "column": 3}
+            {
+                "id": 1,
+                "tool": "a:b",
+                "outcome": "ok",
+                "milliseconds": 1.235,
+                "line": 2,
+                "column": 3,
+            }
         ],
         "refusedFiles": ["/w/.git (protected: .git)"],
     }
