@@ -66,7 +66,7 @@ def fresh_pythons(script: str, count: int) -> tuple[list[float], list[float]]:
 
 def pml(plan: Plan) -> Samples:
     """JavaScript needs no eraser, TypeScript does."""
-    count = plan.count(20, 4)
+    count = plan.count(20, 3)
     javascript, whole_javascript = fresh_pythons(_CHILD.format(program="1+1"), count)
     program = "const n: number = 1; return n + 1"
     typescript, whole_typescript = fresh_pythons(_CHILD.format(program=program), count)

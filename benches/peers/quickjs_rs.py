@@ -142,14 +142,11 @@ def first_program(plan: Plan) -> Samples:
     count = plan.count(5, 1)
     script = _FIRST.format(options="", program="1+1")
     own, whole = first.fresh_pythons(script, count)
-    script = _FIRST.format(options=_TYPES, program="const n: number = 1; n + 1")
-    own_typescript, whole_typescript = first.fresh_pythons(script, count)
-    return {
-        "first_js": own,
-        "process_js": whole,
-        "first_ts": own_typescript,
-        "process_ts": whole_typescript,
-    }
+    samples = {"first_js": own, "process_js": whole}
+    if not plan.quick:
+        script = _FIRST.format(options=_TYPES, program="const n: number = 1; n + 1")
+        samples["first_ts"], samples["process_ts"] = first.fresh_pythons(script, count)
+    return samples
 
 
 async def heartbeat(plan: Plan) -> Samples:

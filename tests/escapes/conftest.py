@@ -189,7 +189,7 @@ def state_of(folder: Path) -> dict[str, tuple[int, int, bytes]]:
             if stat.S_ISREG(facts.st_mode):
                 content = path.read_bytes()
             elif stat.S_ISLNK(facts.st_mode):
-                content = os.readlink(path).encode()
+                content = str(path.readlink()).encode()
             state[str(path.relative_to(folder))] = (facts.st_mode, facts.st_nlink, content)
     return state
 
@@ -445,7 +445,7 @@ def in_child() -> Callable[[str], subprocess.CompletedProcess[str]]:
 
     def in_child(script: str, timeout_seconds: float = 20) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # noqa: TID251 - the child's own
-        return subprocess.run(  # noqa: S603
+        return subprocess.run(
             [sys.executable, "-X", "faulthandler", "-c", script],
             capture_output=True, text=True, timeout=timeout_seconds, env=environment, check=False,
         )  # fmt: skip

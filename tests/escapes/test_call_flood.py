@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from sandbox_host import Completed, Limits, SUSPEND, Sandbox
+from sandbox_host import SUSPEND, Completed, Limits, Sandbox
 
 
 async def test_a_million_calls_end_at_the_call_limit(run, heartbeat):

@@ -151,7 +151,7 @@ async def main():
         print(outcome.error.code)
 anyio.run(main)
 """,
-        timeout_seconds=4,
+        timeout_seconds=3,
     )
     assert done.stdout.strip() in {"cpu_limit", "wall_limit"}, done.stderr[-500:]
 

@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from sandbox_host import Completed, Failed, Limits, NotSuspended, Sandbox, SandboxBusy, SUSPEND
+from sandbox_host import SUSPEND, Completed, Failed, Limits, NotSuspended, Sandbox, SandboxBusy
 
 LIMITS = Limits(memory_bytes=8 << 20, cpu_seconds=0.1, wall_seconds=5, log_bytes=2048, calls=20, output_bytes=2048)
 ENDINGS = {

@@ -11,19 +11,19 @@ ONE = "try { await mcp.a.b(); return 'ok' } catch (e) { return e.name }"
 TWO = "return (await Promise.allSettled([mcp.a.b(), mcp.a.c()])).map((x) => x.status)"
 
 
-class Wordless(Exception):
+class WordlessError(Exception):
     """Cannot be shown."""
 
     def __str__(self):
         raise RuntimeError("no words")
 
 
-class CodeThatRaises(ToolError):
+class RaisingCodeError(ToolError):
     """Has a code that cannot be shown."""
 
     def __init__(self):
         super().__init__("x")
-        self.code = Wordless()
+        self.code = WordlessError()
 
 
 class Shifty(dict):
@@ -33,7 +33,7 @@ class Shifty(dict):
 
 @pytest.mark.parametrize(
     "raised",
-    [StopAsyncIteration(), RecursionError(), MemoryError(), ExceptionGroup("g", [ValueError()]), Wordless(), CodeThatRaises(),
+    [StopAsyncIteration(), RecursionError(), MemoryError(), ExceptionGroup("g", [ValueError()]), WordlessError(), RaisingCodeError(),
      ToolError("x", data=object()), ToolError("x", data=float("nan")), ToolError(None), ToolError("x", code=None), ValueError(),
      Exception(b"\xff"), Exception("x" * 10**6), TimeoutError(), OSError(2, "gone")],
     ids=lambda error: type(error).__name__,

@@ -15,7 +15,7 @@ LIMITS = Limits(memory_bytes=16 << 20, cpu_seconds=3, wall_seconds=20)
         "return 'x'.padStart(2 ** 29)",
         "let s = 'x'; for (;;) s += s",
         "let s = 'x'; for (;;) s = `${s}${s}`",
-        "return new Array(2 ** 25).join('x')",
+        "return new Array(2 ** 24).join('x')",
         "return 'x'.repeat(1e6).replace(/x/g, 'y'.repeat(1e4))",
         "return String.fromCharCode(...new Array(1e6).fill(65)).repeat(100)",
         "return new TextDecoder().decode(new Uint8Array(2 ** 30))",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox_host import Completed, Failed, SUSPEND, Sandbox, ToolError
+from sandbox_host import SUSPEND, Completed, Failed, Sandbox, ToolError
 
 LONE = "\ud800"
 

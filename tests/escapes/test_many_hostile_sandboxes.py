@@ -54,19 +54,18 @@ async def test_endless_loops_beyond_the_number_of_workers_do_not_starve_a_health
     """40 loops want every worker; the healthy program must end long before they do."""
     well, ended, told = [], [], []
 
-    async with heartbeat() as heart:
-        async with anyio.create_task_group() as tasks:
-            async def loop():
-                async with Sandbox(limits=Limits(cpu_seconds=30, wall_seconds=60)) as sandbox:
-                    told.append(await sandbox.run("for (;;);", host=host))
+    async with heartbeat() as heart, anyio.create_task_group() as tasks:
+        async def loop():
+            async with Sandbox(limits=Limits(cpu_seconds=30, wall_seconds=60)) as sandbox:
+                told.append(await sandbox.run("for (;;);", host=host))
 
-            for _ in range(40):
-                tasks.start_soon(loop)
-            await anyio.sleep(0.02)
-            with anyio.move_on_after(4):
-                await healthy(well)
-            ended.extend(told)
-            tasks.cancel_scope.cancel()
+        for _ in range(40):
+            tasks.start_soon(loop)
+        await anyio.sleep(0.02)
+        with anyio.move_on_after(4):
+            await healthy(well)
+        ended.extend(told)
+        tasks.cancel_scope.cancel()
     assert well == [55]
     assert ended == []
     assert heart.worst_seconds < 0.2
@@ -74,16 +73,15 @@ async def test_endless_loops_beyond_the_number_of_workers_do_not_starve_a_health
 
 @pytest.mark.parametrize("count", [60])
 async def test_programs_that_call_without_end_share_the_loop(heartbeat, count):
-    async with heartbeat() as heart:
-        async with anyio.create_task_group() as tasks:
-            async def spam():
-                async with Sandbox(limits=Limits(calls=10**6)) as sandbox:
-                    await sandbox.run("for (;;) await mcp.a.b({})", host=host)
+    async with heartbeat() as heart, anyio.create_task_group() as tasks:
+        async def spam():
+            async with Sandbox(limits=Limits(calls=10**6)) as sandbox:
+                await sandbox.run("for (;;) await mcp.a.b({})", host=host)
 
-            for _ in range(count):
-                tasks.start_soon(spam)
-            await anyio.sleep(1)
-            tasks.cancel_scope.cancel()
+        for _ in range(count):
+            tasks.start_soon(spam)
+        await anyio.sleep(0.7)
+        tasks.cancel_scope.cancel()
     assert heart.worst_seconds < 0.2
 
 
@@ -93,15 +91,15 @@ async def test_hostile_typescript_does_not_keep_others_from_their_types(heartbea
 
     async def slow(number):
         async with Sandbox(limits=Limits(wall_seconds=5)) as sandbox:
-            await sandbox.run(f"const x{number}: number = 1;" + "a<" * 60_000 + str(number), host=host)
+            await sandbox.run(f"class A{number}{{x:any;y(){{}}}}" * 10_000, host=host)
 
     async with heartbeat() as heart:
         with anyio.fail_after(30):
             async with anyio.create_task_group() as tasks:
-                for number in range(6):
+                for number in range(4):
                     tasks.start_soon(slow, number)
                 await anyio.sleep(0.05)
-                with anyio.move_on_after(3):
+                with anyio.move_on_after(1):
                     async with Sandbox() as sandbox:
                         outcome = await sandbox.run("const n: number = 41; return (n as number) + 1", host=host)
                         well.append(outcome.value)

@@ -24,7 +24,7 @@ LIMITS = Limits(memory_bytes=8 << 20, cpu_seconds=5, wall_seconds=20)
         "const a = []; for (;;) a.push(Promise.resolve().then(() => 1))",
         "const a = []; for (;;) a.push(async () => { await null })",
         "const a = []; for (;;) a.push(new Error('x'))",
-        "const a = []; for (;;) a.push(10n ** BigInt(a.length * 1000))",
+        "const a = []; for (;;) a.push((1n << 400000n) + BigInt(a.length))",
         "const a = []; for (;;) a.push(/x/g)",
         "const a = []; for (;;) a.push(new URL('http://a/' + a.length))",
         "const a = []; for (;;) a.push(eval('(function () { return ' + a.length + ' })'))",

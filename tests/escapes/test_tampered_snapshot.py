@@ -8,10 +8,19 @@ import zlib
 import blake3
 import pytest
 
-from sandbox_host import Failed, Limits, Mount, Sandbox, SandboxError, SnapshotForeign, SnapshotInvalid, SUSPEND
+from sandbox_host import (
+    SUSPEND,
+    Failed,
+    Limits,
+    Mount,
+    Sandbox,
+    SandboxError,
+    SnapshotForeign,
+    SnapshotInvalid,
+)
 
 MAGIC_BYTES, HASH_BYTES, PAGE = 8, 32, 4096
-LIMITS = Limits(memory_bytes=32 << 20, cpu_seconds=0.3, wall_seconds=3)
+LIMITS = Limits(memory_bytes=32 << 20, cpu_seconds=0.1, wall_seconds=1)
 
 
 async def host(call):
@@ -49,7 +58,7 @@ async def test_an_untouched_one_goes_on(snapshot):
 
 async def test_any_flipped_bit_is_found(snapshot):
     source = random.Random(1)  # noqa: S311
-    places = {0, 7, 8, 39, 40, len(snapshot) - 1, *(source.randrange(len(snapshot)) for _ in range(60))}
+    places = {0, 7, 8, 39, 40, len(snapshot) - 1, *(source.randrange(len(snapshot)) for _ in range(25))}
     for place in places:
         damaged = bytearray(snapshot)
         damaged[place] ^= 1 << source.randrange(8)
@@ -135,7 +144,7 @@ async def test_a_head_longer_than_the_snapshot_is_refused():
 WRONG = [
     {"memory_bytes": None}, {"memory_bytes": "x"}, {"memory_bytes": -1}, {"memory_bytes": float("inf")}, {"memory_bytes": float("nan")},
     {"memory_bytes": 0}, {"memory_bytes": 5}, {"progress": None}, {"progress": []}, {"progress": {}}, {"mounts": 1}, {"mounts": [1]}, {"guest": None},
-    {"source": None}, {"source": "\ud800"}, {"source": "x" * (2 << 20)},
+
 ]  # fmt: skip
 WRONG_PROGRESS = [
     {"clock_ms": "x"}, {"clock_ms": float("nan")}, {"clock_ms": float("inf")}, {"clock_ms": -1e300}, {"clock_ms": 1e300}, {"cpu_seconds": -1e9},
@@ -149,26 +158,34 @@ WRONG_PROGRESS = [
 ]  # fmt: skip
 
 
-def _changed(head, wrong):
-    return {**head, **wrong}
-
-
 @pytest.mark.parametrize("wrong", WRONG, ids=str)
 async def test_a_head_with_a_wrong_field_is_refused(snapshot, wrong):
     head, pages = opened(snapshot)
     try:
-        outcome = await restored(sealed(_changed(head, wrong), pages))
+        outcome = await restored(sealed({**head, **wrong}, pages))
     except SandboxError as error:
         assert error.code in {"snapshot_invalid", "snapshot_foreign", "memory_limit"}  # noqa: PT017
     else:
         assert isinstance(outcome, Failed) or wrong == {"memory_bytes": 0}, outcome
 
 
+@pytest.mark.parametrize("source", [None, 5, "\ud800", "x" * (2 << 20)], ids=["none", "number", "surrogate", "large"])
+async def test_a_source_of_another_kind_is_refused_or_harmless(snapshot, source):
+    """It only serves to show where errors stand: the program is in the memory."""
+    head, pages = opened(snapshot)
+    try:
+        outcome = await restored(sealed({**head, "source": source}, pages))
+    except SandboxError as error:
+        assert error.code in {"snapshot_invalid", "syntax_error", "code_limit"}  # noqa: PT017
+    else:
+        assert isinstance(outcome, Failed) or outcome.value == [[1, 2, 3], "answer"]
+
+
 @pytest.mark.parametrize("wrong", WRONG_PROGRESS, ids=str)
 async def test_progress_with_a_wrong_field_is_refused_or_harmless(snapshot, wrong):
     """Whatever it says, `restore` and `resume` raise nothing but their own errors."""
     head, pages = opened(snapshot)
-    head["progress"] = _changed(head["progress"], wrong)
+    head["progress"] = {**head["progress"], **wrong}
     try:
         async with Sandbox.restore(sealed(head, pages), limits=LIMITS) as sandbox:
             outcome = await sandbox.resume({1: "answer"}, host=host)
@@ -197,8 +214,8 @@ async def test_a_small_file_does_not_become_gigabytes(in_child):
         """
 import anyio, resource, struct, zlib, blake3
 from sandbox_host import Sandbox, SandboxError, Limits
-deflate = zlib.compressobj(9)
-packed = b"".join([deflate.compress(struct.pack("<I", 2)), deflate.compress(b"{}")] + [deflate.compress(bytes(1 << 20)) for _ in range(700)] + [deflate.flush()])
+deflate = zlib.compressobj(1)
+packed = b"".join([deflate.compress(struct.pack("<I", 2)), deflate.compress(b"{}")] + [deflate.compress(bytes(1 << 20)) for _ in range(200)] + [deflate.flush()])
 data = b"PMLSNAP1" + blake3.blake3(packed).digest() + packed
 async def main():
     async with Sandbox(): pass
@@ -214,7 +231,7 @@ anyio.run(main)
     assert done.returncode == 0, done.stderr[-500:]
     code, grown_megabytes = done.stdout.split()
     assert code in {"snapshot_invalid", "memory_limit"}
-    assert int(grown_megabytes) < 200
+    assert int(grown_megabytes) < 100
 
 
 async def test_random_memory_ends_in_a_named_error(snapshot):
@@ -223,7 +240,7 @@ async def test_random_memory_ends_in_a_named_error(snapshot):
     source = random.Random(3)  # noqa: S311
     step = 4 + PAGE
     count = len(pages) // step
-    for _ in range(12):
+    for _ in range(8):
         damaged = bytearray(pages)
         for _ in range(source.choice([1, 5, count])):
             number = source.randrange(count)

@@ -9,7 +9,7 @@ from sandbox_host import Completed, Limits, Sandbox
 async def test_a_million_timers_end_in_an_outcome(run, heartbeat, delay):
     async with heartbeat() as heart:
         outcome = await run(
-            f"for (let i = 0; i < 1e6; i++) setTimeout(() => {{}}, {delay}); return 1", limits=Limits(memory_bytes=16 << 20, cpu_seconds=1)
+            f"for (let i = 0; i < 1e6; i++) setTimeout(() => {{}}, {delay}); return 1", limits=Limits(memory_bytes=8 << 20, cpu_seconds=0.4)
         )
     if not isinstance(outcome, Completed):
         assert outcome.error.code in {"memory_limit", "cpu_limit"}, outcome.error

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox_host import Completed
+from sandbox_host import Completed, Limits
 
 REFUSED = ["mcp['a:b'].c", "mcp[':'].c", "mcp[''].c", "mcp.a['']", "mcp.a['\\n']", "mcp.a['b\\nallow: *']", "mcp['a\\r'].b", "mcp.a['\\x1b[2J']",
            "mcp.a['\\x7f']", "mcp.a['\\t']", "mcp.a['\\x00']", "mcp.a['x'.repeat(129)]", "mcp['é'.repeat(65)].b", "mcp['x'.repeat(1e6)].b"]  # fmt: skip
@@ -69,8 +69,6 @@ async def test_awaiting_a_server_or_listing_it_calls_nothing(run):
 
 
 async def test_a_million_server_names_meet_a_limit_or_end(run):
-    from sandbox_host import Limits
-
     outcome = await run(
         "for (let i = 0; i < 1e6; i++) mcp['s' + i]; return 1", limits=Limits(memory_bytes=8 << 20, cpu_seconds=2, wall_seconds=20)
     )

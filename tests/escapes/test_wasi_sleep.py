@@ -1,5 +1,6 @@
 """Attack: sleep, wait or crash inside a WASI call, where no epoch tick reaches (probe P3), or leave the process."""
 
+import contextlib
 import struct
 import time
 
@@ -55,10 +56,8 @@ async def test_leaving_ends_the_guest_and_not_the_process(wasi):
 async def test_a_billion_random_bytes_are_refused_for_want_of_memory(wasi):
     module = wasi()
     started = time.perf_counter()
-    try:
+    with contextlib.suppress(GuestCrashed):
         assert module.call("random_get", 0, 1_000_000_000) != 0
-    except GuestCrashed:
-        pass
     assert time.perf_counter() - started < 1
 
 
@@ -70,8 +69,6 @@ async def test_pointers_outside_the_memory_do_nothing(wasi, world):
         assert module.call("path_rename", 3, at, count, 3, at, count) != 0
         assert module.call("path_open", 3, 1, at, count, 1, 64, 0, 0, 64) != 0
     path = module.text("plain.txt")
-    try:
+    with contextlib.suppress(GuestCrashed):
         assert module.call("path_open", 3, 1, *path, 0, 2, 0, 0, 0xFFFFFFF0) != 0
-    except GuestCrashed:
-        pass
     assert sorted(p.name for p in world.mount.iterdir()) == ["plain.txt", "sub"]
