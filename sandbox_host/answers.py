@@ -11,8 +11,15 @@ from sandbox_host.errors import InvalidArguments, ToolError
 from sandbox_host.guests.guest import Answer, Asked
 from sandbox_host.outcome import Call
 
+
+def _refuse_constant(name: str) -> Any:
+    """Refuse NaN and Infinity: Python would read them, but they are no JSON."""
+    raise ValueError(name)
+
+
 _MESSAGE_CHARACTERS = 8000  # of an error message that goes into the guest
 _dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_load = json.JSONDecoder(parse_constant=_refuse_constant).decode
 _dump_ascii = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
@@ -75,7 +82,7 @@ def rejected(number: int, tool: str, error: BaseException) -> Answer:
 def call_of(asked: Asked) -> Call:
     """Read a call; `ToolError` if its arguments cannot be a Python value."""
     try:
-        args = json.loads(asked.args)
+        args = _load(asked.args.decode())
     except RecursionError:
         raise ToolError("the arguments are nested too deeply", code="invalid_arguments") from None
     except ValueError:
@@ -90,7 +97,7 @@ def call_of(asked: Asked) -> Call:
 def value_of(text: bytes) -> Any:
     """Read the program's value; `ValueError` names what is wrong with it."""
     try:
-        value = json.loads(text)
+        value = _load(text.decode())
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if b"\\ud" in text.lower() and not _well_formed(value):

@@ -27,6 +27,7 @@ from sandbox_host.guests.guest import Answer, Asked, Entry, Guest, Slice
 from sandbox_host.limits import Limits
 from sandbox_host.outcome import (
     SUSPEND,
+    Call,
     CallOutcome,
     CallRecord,
     Completed,
@@ -53,6 +54,11 @@ class Progress:
     waiting: dict[int, Asked] = dataclasses.field(default_factory=dict)
     """Calls that the host answered with SUSPEND."""
     value: bytes | None = None
+
+
+def waiting_calls(progress: Progress) -> tuple[Call, ...]:
+    """Give the calls that wait for an answer, in the order in which they were made."""
+    return tuple(answers.call_of(asked) for _, asked in sorted(progress.waiting.items()))
 
 
 Original = Callable[[int, int], tuple[int, int]]
@@ -276,9 +282,7 @@ class Bridge:
         if failure is not None:
             return Failed(failure, logs, records)
         if progress.waiting:
-            waiting = sorted(progress.waiting.items())
-            calls = tuple(answers.call_of(asked) for _, asked in waiting)
-            return Suspended(calls, logs, records)
+            return Suspended(waiting_calls(progress), logs, records)
         try:
             return Completed(answers.value_of(progress.value or b"null"), logs, records)
         except ValueError as error:

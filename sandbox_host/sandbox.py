@@ -14,7 +14,7 @@ from typing import Any, Self
 import anyio.to_thread
 
 from sandbox_host import answers
-from sandbox_host.bridge import Bridge, Progress, Service
+from sandbox_host.bridge import Bridge, Progress, Service, waiting_calls
 from sandbox_host.driving import Driver, LoopDebt
 from sandbox_host.engine.runtime import Runtime, shared_runtime
 from sandbox_host.errors import (
@@ -29,7 +29,7 @@ from sandbox_host.guests.quickjs import QuickJsGuest
 from sandbox_host.guests.raw import load_raw
 from sandbox_host.limits import Limits
 from sandbox_host.mounts import Mount, OpenedMount
-from sandbox_host.outcome import CallOutcome, CallRecord, Failed, Host, Outcome, Suspended
+from sandbox_host.outcome import Call, CallOutcome, CallRecord, Failed, Host, Outcome, Suspended
 from sandbox_host.programs import Erasers, locator, place
 from sandbox_host.snapshot import Origin, pack, unpack
 
@@ -185,6 +185,11 @@ class Sandbox:
         """Give the suspended program as bytes; `Sandbox.restore` takes them, in any process."""
         guest, progress = self._waiting()
         return pack(self._origin(), self._source, guest.snapshot(), progress)
+
+    @property
+    def waiting(self) -> tuple[Call, ...]:
+        """The calls that a suspended program waits for; after `restore` too."""
+        return waiting_calls(self._suspended) if self._suspended else ()
 
     @property
     def refused_files(self) -> tuple[str, ...]:

@@ -268,6 +268,12 @@ void pml_run(const char *source, size_t source_bytes, const char *arguments, siz
 
     if (!set_arguments(ctx, arguments, arguments_bytes))
         return;
+    if (entry[0]) { /* only a module has exports to call */
+        compiled = compile_module(ctx, source, source_bytes);
+        if (JS_IsException(compiled))
+            return fail_with_exception(ctx, "syntax_error");
+        return run_module(ctx, compiled);
+    }
     compiled = compile_body(ctx, source, source_bytes);
     if (!JS_IsException(compiled)) {
         promise = JS_EvalFunction(ctx, compiled);

@@ -81,6 +81,8 @@ async def test_a_module_with_several_functions_asks_which(run: Any) -> None:
     assert "name the one to call: a, b" in outcome.error.message
     outcome = await run("export const a = () => 1", call="z")
     assert "no function 'z'; it exports: a" in outcome.error.message
+    outcome = await run("1 + 1", call="z")
+    assert "no function 'z'; it exports: none" in outcome.error.message
 
 
 async def test_calls_reach_the_host_with_tool_arguments_and_place(host: Host) -> None:
@@ -415,6 +417,7 @@ async def test_suspended_calls_are_answered_one_by_one(host: Host) -> None:
         outcome = await sandbox.run(code, host=host)
         assert isinstance(outcome, Suspended)
         assert [call.args for call in outcome.calls] == [{"q": 1}, {"q": 2}]
+        assert sandbox.waiting == outcome.calls
         with pytest.raises(SandboxBusy):
             await sandbox.run("1", host=host)
         for wrong in ({}, {7: 1}):

@@ -18,7 +18,7 @@ HEAD = """
  (import "mcp" "fail" (func $fail (param i32 i32)))
  (import "mcp" "log" (func $log (param i32 i32 i32)))
  (memory (export "memory") 2)
- (data (i32.const 0) "math:add") (data (i32.const 16) "{\\"a\\":40,\\"b\\":2}") (data (i32.const 64) "notool")
+ (data (i32.const 0) "math:add") (data (i32.const 16) "{\\"a\\":40,\\"b\\":2}") (data (i32.const 64) "notool") (data (i32.const 72) "NaN")
 """
 ADD = "(call $call (i32.const 0) (i32.const 8) (i32.const 16) (i32.const 14))"
 
@@ -95,6 +95,7 @@ async def test_many_calls_in_a_loop() -> None:
         ("(call $fail (i32.const 0) (i32.const 8))", Limits(), "uncaught_error"),
         ("(drop (call $call (i32.const 64) (i32.const 6) (i32.const 0) (i32.const 0)))", Limits(), "guest_protocol"),
         ("(call $result (i32.const 0) (i32.const 8))", Limits(), "result_not_json"),
+        ("(call $result (i32.const 72) (i32.const 3))", Limits(), "result_not_json"),
     ],
 )  # fmt: skip
 async def test_what_goes_wrong_in_a_module_has_a_name(
