@@ -18,7 +18,7 @@ BEGIN, END = "<!-- results -->", "<!-- end of results -->"
 def main() -> None:
     """Read what is wanted and do it."""
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few samples, under 30 s")
+    parser.add_argument("--quick", action="store_true", help="few samples, about half a minute")
     parser.add_argument("--only", choices=MEASUREMENTS, action="append", help="may be repeated")
     parser.add_argument("--draw", action="store_true", help="draw the latest results, no new run")
     chosen = parser.parse_args()
@@ -37,7 +37,7 @@ def _keep(results: Results) -> None:
     path = LATEST.with_name("quick.json") if results.quick else LATEST
     path.parent.mkdir(exist_ok=True)
     path.write_text(results.as_json())
-    if not results.quick:
+    if not results.quick and not results.facts["code_changed"]:
         _publish(results)
 
 

@@ -1,15 +1,13 @@
 """A fresh process: import the package, run the first program. The caches are warm.
 
 Warm are the cache of compiled wasm, and Python's bytecode, which an installed package has and a
-source tree may not: it is kept in a folder of its own for the time of the measurement.
+source tree may not: `run` sets a folder aside for it.
 `first_*` counts from the first line of Python to the value, `process_*` is the whole process as
 its parent sees it, the interpreter's own start and end included.
 """
 
-import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 
@@ -44,18 +42,13 @@ print(time.perf_counter() - began)
 def fresh_processes(command: Sequence[str], count: int) -> tuple[list[float], list[float]]:
     """Start a command again and again; it prints its own seconds. Give those, and the whole."""
     own, whole = [], []
-    with tempfile.TemporaryDirectory() as bytecode:
-        environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        for number in range(count + 1):
-            began = time.perf_counter()
-            done = subprocess.run(
-                command, check=True, capture_output=True, text=True, env=environment
-            )
-            ended = time.perf_counter()
-            if number:  # the first one warms the caches
-                own.append(float(done.stdout))
-                whole.append(ended - began)
+    for number in range(count + 1):
+        began = time.perf_counter()
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        ended = time.perf_counter()
+        if number:  # the first one warms the caches
+            own.append(float(done.stdout))
+            whole.append(ended - began)
     return own, whole
 
 
@@ -66,7 +59,7 @@ def fresh_pythons(script: str, count: int) -> tuple[list[float], list[float]]:
 
 def pml(plan: Plan) -> Samples:
     """JavaScript needs no eraser, TypeScript does."""
-    count = plan.count(20, 3)
+    count = plan.count(20, 2)
     javascript, whole_javascript = fresh_pythons(_CHILD.format(program="1+1"), count)
     program = "const n: number = 1; return n + 1"
     typescript, whole_typescript = fresh_pythons(_CHILD.format(program=program), count)

@@ -74,8 +74,8 @@ async def pml(plan: Plan) -> Samples:
 
     await _loop()
     samples = {
-        "quiet_gap": await longest_gaps(plan.count(10, 3), quiet),
-        "loop_gap": await longest_gaps(plan.count(10, 3), _loop),
+        "quiet_gap": await longest_gaps(plan.count(10, 2), quiet),
+        "loop_gap": await longest_gaps(plan.count(10, 2), _loop),
     }
     if not plan.quick:
         samples |= {"flood_gap": await longest_gaps(2, flood), "flood": floods}

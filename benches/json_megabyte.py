@@ -64,5 +64,5 @@ async def pml(plan: Plan) -> Samples:
             return completed(await sandbox.run(program, host=no_tools, args=given))
 
         check(await once(), wanted)
-        samples = await timed_async(plan.count(30, 8), 2, once)
+        samples = await timed_async(plan.count(30, 4), 1, once)
     return {"json": samples, "json_text": samples}

@@ -1,5 +1,6 @@
 """The machine and the versions that a figure belongs to."""
 
+import hashlib
 import importlib.metadata
 import os
 import platform
@@ -7,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import sandbox_host
 from benches.catalogue import PEERS
 
 BUSY_LOAD = 0.5
@@ -24,8 +26,17 @@ def facts() -> dict[str, Any]:
         "python": platform.python_version(),
         "wasmtime": importlib.metadata.version("wasmtime"),
         "peers": {name: peer.version() for name, peer in PEERS.items()},
+        "code": code(),
         "load_before": load(),
     }
+
+
+def code() -> str:
+    """Give a hash of the code under test: a run in which it changed says nothing."""
+    folder = Path(sandbox_host.__file__).parent
+    paths = [*folder.rglob("*.py"), folder / "_guest" / "manifest.json"]
+    contents = b"".join(path.read_bytes() for path in sorted(paths))
+    return hashlib.sha256(contents).hexdigest()[:12]
 
 
 def load() -> float:

@@ -113,11 +113,13 @@ def notes(results: Results) -> list[str]:
     machine = f"{facts['cpu']}, {facts['cores']} cores, {facts['system']}"
     found = [
         f"{facts['date']}; {machine}; Python {facts['python']}, wasmtime {facts['wasmtime']}",
-        f"peers: {versions}",
+        f"peers: {versions}; sandbox_host as of {facts['code']}",
         f"load average: {load}",
     ]
     if facts["load_before"] > BUSY_LOAD:
         found.append("the machine was not idle: trust the ratios and the minima, not the rest")
+    if facts.get("code_changed"):
+        found.append("THE CODE CHANGED DURING THE RUN: these figures are of no one version")
     if results.quick:
         found.append("a quick run: few samples, one round; p99 means little")
     return found

@@ -2,8 +2,10 @@
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -45,16 +47,21 @@ def from_json(text: str) -> Results:
 def run(names: Iterable[str], *, quick: bool, progress: Callable[[str], None]) -> Results:
     """Measure."""
     results = Results(machine.facts(), quick)
-    for name in names:
-        gathered: dict[str, Samples] = {}
-        for number in range(1 if quick else ROUNDS):
-            for subject in _able(name, results):
-                progress(f"{name}: {subject}, round {number + 1}")
-                _one(name, subject, results, gathered.setdefault(subject, {}))
-        for subject, samples in gathered.items():
-            for figure, values in samples.items():
-                results.figures.setdefault(figure, {})[subject] = summary(values)
+    with tempfile.TemporaryDirectory() as bytecode:
+        environment = installed(bytecode)
+        for name in names:
+            gathered: dict[str, Samples] = {}
+            for number in range(1 if quick else ROUNDS):
+                for subject in _able(name, results):
+                    progress(f"{name}: {subject}, round {number + 1}")
+                    samples = _one(name, subject, results, environment)
+                    for figure, values in samples.items():
+                        gathered.setdefault(subject, {}).setdefault(figure, []).extend(values)
+            for subject, samples in gathered.items():
+                for figure, values in samples.items():
+                    results.figures.setdefault(figure, {})[subject] = summary(values)
     results.facts["load_after"] = machine.load()
+    results.facts["code_changed"] = machine.code() != results.facts["code"]
     return results
 
 
@@ -74,20 +81,28 @@ def _able(name: str, results: Results) -> Iterator[str]:
             yield subject
 
 
-def _one(name: str, subject: str, results: Results, gathered: Samples) -> None:
+def installed(bytecode: str) -> dict[str, str]:
+    """Give an environment in which bytecode is kept, as for an installed package."""
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environment
+
+
+def _one(name: str, subject: str, results: Results, environment: dict[str, str]) -> Samples:
     command = [sys.executable, "-m", "benches.worker", name, subject]
     if results.quick:
         command.append("--quick")
     try:
         done = subprocess.run(
-            command, check=True, capture_output=True, text=True, timeout=_WORKER_SECONDS
-        )
-        samples: Samples = json.loads(done.stdout)
+            command, check=False, capture_output=True, text=True,
+            timeout=_WORKER_SECONDS, env=environment,
+        )  # fmt: skip
+        # samples count even when the process then failed to end well, as some peers' do
+        samples: Samples = json.loads(done.stdout or done.check_returncode() or "")
     except (subprocess.SubprocessError, ValueError) as error:
         results.missing[name][subject] = f"failed: {_reason(error)}"
-        return
-    for figure, values in samples.items():
-        gathered.setdefault(figure, []).extend(values)
+        return {}
+    return samples
 
 
 def _reason(error: Exception) -> str:

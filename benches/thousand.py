@@ -19,6 +19,7 @@ FIGURES = (
     Figure("paused_1000", "pause 1,000 programs", "s"),
     Figure("resume_1000", "resume and close all of them", "s"),
     Figure("paused_1000_pss", "memory of the 1,000, PSS", "MB"),
+    Figure("closed_1000_pss", "left of it after closing all, PSS", "MB"),
     Figure("paused_1000_threads", "threads while paused", "threads", Target(most=_THREADS)),
     Figure("flight_1000", "1,000 programs awaiting a 500 ms call", "s"),
     Figure("flight_1000_threads", "threads while they wait", "threads", Target(most=_THREADS)),
@@ -58,9 +59,11 @@ async def _paused() -> Samples:
         for number, (sandbox, outcome) in enumerate(sandboxes):
             resumed = await sandbox.resume({outcome.calls[0].id: number}, host=no_tools)
             expect(completed(resumed), number)
+    resumed_all = time.perf_counter() - began
     return {
         "paused_1000": [paused],
-        "resume_1000": [time.perf_counter() - began],
+        "resume_1000": [resumed_all],
+        "closed_1000_pss": [float(resident()[0] - before)],
         "paused_1000_pss": [float(held)],
         "paused_1000_threads": [float(threaded)],
     }

@@ -34,7 +34,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     chosen = parser.parse_args()
     plan = Plan(quick=chosen.quick)
-    print(json.dumps(measure(chosen.measurement, chosen.subject, plan)))
+    # flushed: a peer that aborts while the process ends must not take the samples with it
+    print(json.dumps(measure(chosen.measurement, chosen.subject, plan)), flush=True)
 
 
 if __name__ == "__main__":

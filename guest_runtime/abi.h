@@ -46,7 +46,16 @@
 #define PML_FRAME_CALL 16 /* id: call; a: "server:tool"; b: arguments, JSON */
 #define PML_FRAME_LOG 17  /* id: PML_LEVEL_*; a: text */
 #define PML_FRAME_DONE 18 /* a: the program's value, JSON */
-#define PML_FRAME_FAIL 19 /* a: error, JSON object {name, message, stack, code, data} */
+#define PML_FRAME_FAIL 19 /* id: PML_FAIL_*; a: error, JSON object {name, message, stack, tool, toolCode, code} */
+
+/* Who ended the program. Only of LIMIT does the host believe the code: the rest is the program's own word. */
+#define PML_FAIL_UNCAUGHT 0   /* it threw */
+#define PML_FAIL_LIMIT 1      /* the guest runtime stopped it: code is the limit's name */
+#define PML_FAIL_SYNTAX 2     /* it does not compile */
+#define PML_FAIL_NOT_JSON 3   /* its value has no JSON form */
+#define PML_FAIL_ARGUMENTS 4  /* its arguments could not be read */
+
+#define PML_LOG_LINE_BYTES 16 /* what a line costs of the log limit beside its text: empty lines are not free */
 
 #define PML_LEVEL_DEBUG 0
 #define PML_LEVEL_LOG 1

@@ -5,22 +5,40 @@ name; a value that cannot cross becomes a rejected call.
 """
 
 import json
+import math
+import re
 from typing import Any
 
 from sandbox_host.errors import InvalidArguments, ToolError
 from sandbox_host.guests.guest import Answer, Asked
 from sandbox_host.outcome import Call
 
+DEEPEST = 200
+"""Nesting that a value of a guest may have. More is no data anyone reads, and Python's own limit
+depends on how deep the caller stands."""
 
-def _refuse_constant(name: str) -> Any:
+LARGE_BYTES = 64 << 10
+"""JSON of this size takes about a millisecond to read: larger ones are read on another thread."""
+
+_MESSAGE_CHARACTERS = 8000  # of an error message that goes into the guest
+_CODE_CHARACTERS = 200
+_dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_dump_ascii = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+_MAY_OVERFLOW = re.compile(rb"[eE]\+?\d{3}|\d{309}")  # only such numbers become infinite
+
+
+def _refuse(name: str) -> Any:
     """Refuse NaN and Infinity: Python would read them, but they are no JSON."""
     raise ValueError(name)
 
 
-_MESSAGE_CHARACTERS = 8000  # of an error message that goes into the guest
-_dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_load = json.JSONDecoder(parse_constant=_refuse_constant).decode
-_dump_ascii = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+_load = json.JSONDecoder(parse_constant=_refuse).decode
+_load_finite = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite).decode
 
 
 def to_json(value: Any) -> bytes:
@@ -46,63 +64,94 @@ def arguments(value: Any, limit_bytes: int) -> bytes:
     return text
 
 
-def resolved(number: int, value: Any, limit_bytes: int) -> Answer:
+def resolved(asked: Asked | Call, value: Any, limit_bytes: int) -> Answer:
     """Answer a call with a value, or reject it if the value cannot cross."""
     try:
         text = to_json(value)
     except ValueError as error:
-        return rejected(
-            number, "", ToolError(f"the answer is not JSON: {error}", code="answer_not_json")
-        )
+        problem = ToolError(f"the answer is not JSON: {error}", code="answer_not_json")
+        return rejected(asked, problem, limit_bytes)
     if len(text) > limit_bytes:
-        return rejected(
-            number,
-            "",
-            ToolError(f"the answer is larger than {limit_bytes} bytes", code="input_limit"),
-        )
-    return Answer(number, ok=True, json=text)
+        problem = ToolError(f"the answer is larger than {limit_bytes} bytes", code="input_limit")
+        return rejected(asked, problem, limit_bytes)
+    return Answer(asked.id, ok=True, json=text)
 
 
-def rejected(number: int, tool: str, error: BaseException) -> Answer:
+def rejected(asked: Asked | Call, error: BaseException, limit_bytes: int) -> Answer:
     """Reject a call with what the host function raised."""
     facts: dict[str, Any] = {
-        "message": (str(error) or type(error).__name__)[:_MESSAGE_CHARACTERS],
-        "code": str(error.code) if isinstance(error, ToolError) else "host_error",
-        "tool": tool,
+        "message": _text(error, type(error).__name__)[:_MESSAGE_CHARACTERS],
+        "code": "host_error",
+        "tool": asked.tool,
     }
-    if isinstance(error, ToolError) and error.data is not None:
-        facts["data"] = error.data
+    if isinstance(error, ToolError):
+        facts["code"] = _text(error.code, "tool_error")[:_CODE_CHARACTERS]
+        facts |= {"data": error.data} if error.data is not None else {}
     try:
-        return Answer(number, ok=False, json=to_json(facts))
+        text = to_json(facts)
     except ValueError:
-        facts.pop("data")
-        return Answer(number, ok=False, json=to_json(facts))
+        text = b""
+    if not text or len(text) > limit_bytes:
+        facts.pop("data", None)
+        text = to_json(facts)
+    return Answer(asked.id, ok=False, json=text)
+
+
+def _text(value: object, instead: str) -> str:
+    """Give a value's text; an embedder's `__str__` may fail."""
+    try:
+        return str(value) or instead
+    except Exception:  # noqa: BLE001
+        return instead
 
 
 def call_of(asked: Asked) -> Call:
     """Read a call; `ToolError` if its arguments cannot be a Python value."""
     try:
-        args = _load(asked.args.decode())
-    except RecursionError:
-        raise ToolError("the arguments are nested too deeply", code="invalid_arguments") from None
-    except ValueError:
-        raise ToolError("the arguments are not JSON", code="invalid_arguments") from None
+        args = _read(asked.args)
+    except ValueError as error:
+        raise ToolError(
+            f"the arguments cannot be read: {error}", code="invalid_arguments"
+        ) from None
     if not isinstance(args, dict):
         raise ToolError("the arguments are not an object", code="invalid_arguments")
-    if b"\\ud" in asked.args.lower() and not _well_formed(args):
-        raise ToolError("the arguments contain a lone surrogate", code="invalid_arguments")
     return Call(asked.id, asked.tool, args, asked.line or None, asked.column or None)
 
 
 def value_of(text: bytes) -> Any:
     """Read the program's value; `ValueError` names what is wrong with it."""
+    return _read(text)
+
+
+def _read(text: bytes) -> Any:
+    """Read JSON that a guest wrote: finite numbers, text that is text, no endless nesting."""
+    load = _load_finite if _MAY_OVERFLOW.search(text) else _load
     try:
-        value = _load(text.decode())
+        value = load(text.decode())
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError(_TOO_DEEP) from None
+    if text.count(b"[") + text.count(b"{") > DEEPEST and _is_deep(value):
+        raise ValueError(_TOO_DEEP)
     if b"\\ud" in text.lower() and not _well_formed(value):
         raise ValueError("it contains a lone surrogate, which is no text")
     return value
+
+
+_TOO_DEEP = f"it is nested more than {DEEPEST} levels deep"
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(DEEPEST + 1):
+        if not level:
+            return False
+        level = [
+            item
+            for container in level
+            for item in (container.values() if isinstance(container, dict) else container)
+            if isinstance(item, dict | list)
+        ]
+    return True
 
 
 def _well_formed(value: Any) -> bool:

@@ -5,19 +5,24 @@ guest and no file. A program that makes one call at a time is served without a t
 side by side get a task group.
 """
 
+import asyncio
 import collections
 import dataclasses
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import anyio
 import anyio.abc
 import anyio.lowlevel
 
 from sandbox_host import answers
-from sandbox_host.driving import Driver
+from sandbox_host.abi import LOG_LINE_BYTES
+from sandbox_host.driving import Driver, Worker, in_turn
 from sandbox_host.errors import (
     CannotSuspend,
+    GuestProtocolError,
     LimitExceeded,
     NothingToWaitFor,
     ResultNotJson,
@@ -38,7 +43,7 @@ from sandbox_host.outcome import (
     Suspended,
 )
 
-_FAIR_SECONDS = 0.002  # a host that never really waits must not keep the loop to itself
+Result = TypeVar("Result")
 
 
 @dataclasses.dataclass(slots=True)
@@ -51,14 +56,15 @@ class Progress:
     calls_made: int = 0
     logs: list[Log] = dataclasses.field(default_factory=list)
     records: list[CallRecord] = dataclasses.field(default_factory=list)
-    waiting: dict[int, Asked] = dataclasses.field(default_factory=dict)
+    last_id: int = 0
+    waiting: dict[int, Call] = dataclasses.field(default_factory=dict)
     """Calls that the host answered with SUSPEND."""
     value: bytes | None = None
 
 
 def waiting_calls(progress: Progress) -> tuple[Call, ...]:
     """Give the calls that wait for an answer, in the order in which they were made."""
-    return tuple(answers.call_of(asked) for _, asked in sorted(progress.waiting.items()))
+    return tuple(call for _, call in sorted(progress.waiting.items()))
 
 
 Original = Callable[[int, int], tuple[int, int]]
@@ -108,7 +114,7 @@ class Bridge:
             failure = _wall_limit(self._limits.wall_seconds)
         self._progress.clock_ms = self._now_ms()
         self._progress.cpu_seconds = self._driver.cpu_seconds
-        return self._outcome(failure)
+        return await self._outcome(failure)
 
     def _now_ms(self) -> float:
         return (time.perf_counter() - self._began) * 1000
@@ -155,26 +161,38 @@ class Bridge:
         self._changed.set()
 
     async def _answer(self, asked: Asked) -> None:
-        """Ask the host. What it raises rejects the call; only a cancellation passes through."""
+        """Ask the host. What it raises rejects the call; only a real cancellation passes."""
         started = time.perf_counter()
         outcome: CallOutcome = "cancelled"
+        limit = self._limits.input_bytes
         try:
-            value = await self._service.host(answers.call_of(asked))
+            call = await self._read(lambda: answers.call_of(asked), asked.args)
+            value = await self._service.host(call)
             if value is SUSPEND:
-                self._progress.waiting[asked.id] = asked
+                self._progress.waiting[asked.id] = call
                 return
-            answer = answers.resolved(asked.id, value, self._limits.input_bytes)
+            answer = answers.resolved(asked, value, limit)
             outcome = "ok" if answer.ok else "error"
         except Exception as error:  # noqa: BLE001 - the embedder's function may raise anything
-            outcome = "error"
-            answer = answers.rejected(asked.id, asked.tool, error)
+            outcome, answer = "error", answers.rejected(asked, error, limit)
+        except anyio.get_cancelled_exc_class() as error:
+            if is_cancelled():
+                raise
+            # the host awaited something that was cancelled elsewhere: its failure, not ours
+            outcome, answer = "error", answers.rejected(asked, error, limit)
         finally:
             if asked.id not in self._progress.waiting:
                 self._record(asked, outcome, started)
         self._answers.append(answer)
-        if time.perf_counter() - self._yielded > _FAIR_SECONDS:
+        if time.perf_counter() - self._yielded > self._driver.turn_seconds():
             await anyio.lowlevel.checkpoint()
             self._yielded = time.perf_counter()
+
+    async def _read(self, read: Callable[[], Result], text: bytes) -> Result:
+        """Read JSON here if it is short, else on another thread."""
+        if len(text) <= answers.LARGE_BYTES:
+            return read()
+        return await in_turn(read, Worker())
 
     def _record(self, asked: Asked, outcome: CallOutcome, started: float) -> None:
         milliseconds = (time.perf_counter() - started) * 1000
@@ -222,18 +240,18 @@ class Bridge:
         """Keep what a slice left; the limits hold even for a guest that forgot them."""
         progress = self._progress
         progress.logs.extend(left.logs)
-        progress.log_bytes += sum(len(log.text) for log in left.logs)
+        progress.log_bytes += sum(len(log.text) + LOG_LINE_BYTES for log in left.logs)
         progress.calls_made += len(left.calls)
         if left.value is not None:
             progress.value = left.value
-        self._queue.extend(self._located(asked) for asked in left.calls)
         self._wants_files = left.wants_files
         self._timer_at = (
             None if left.timer_seconds is None else time.perf_counter() + left.timer_seconds
         )
-        if left.failure is not None:
-            return left.failure
-        return self._breach()
+        failure = left.failure or self._breach(left)
+        if failure is None:
+            self._queue.extend(self._located(asked) for asked in left.calls)
+        return failure
 
     def _located(self, asked: Asked) -> Asked:
         line, column = self._service.original(asked.line, asked.column)
@@ -241,12 +259,18 @@ class Bridge:
             return asked
         return dataclasses.replace(asked, line=line, column=column)
 
-    def _breach(self) -> SandboxError | None:
+    def _breach(self, left: Slice) -> SandboxError | None:
         progress, limits = self._progress, self._limits
         if progress.calls_made > limits.calls:
             return LimitExceeded("call_limit", f"the program made more than {limits.calls} calls")
         if progress.log_bytes > limits.log_bytes + _LOG_SLACK:
             return LimitExceeded("log_limit", "the console output is larger than the log limit")
+        if any(len(text) > limits.output_bytes for text in (left.value or b"", *_args(left))):
+            return LimitExceeded("output_limit", "a message is larger than the output limit")
+        for asked in left.calls:
+            if asked.id <= progress.last_id:
+                return GuestProtocolError("a call with a number that was used before")
+            progress.last_id = asked.id
         if progress.waiting and not self._guest.can_suspend:
             return CannotSuspend(next(iter(progress.waiting.values())).tool)
         return None
@@ -276,22 +300,38 @@ class Bridge:
             return NothingToWaitFor()
         return None
 
-    def _outcome(self, failure: SandboxError | None) -> Outcome:
+    async def _outcome(self, failure: SandboxError | None) -> Outcome:
         progress = self._progress
         logs, records = tuple(progress.logs), tuple(progress.records)
         if failure is not None:
             return Failed(failure, logs, records)
         if progress.waiting:
             return Suspended(waiting_calls(progress), logs, records)
+        text = progress.value or b"null"
         try:
-            return Completed(answers.value_of(progress.value or b"null"), logs, records)
+            value = await self._read(lambda: answers.value_of(text), text)
         except ValueError as error:
             return Failed(ResultNotJson(str(error)), logs, records)
+        return Completed(value, logs, records)
 
 
-_LOG_SLACK = (
-    4096  # the host counts characters of unhandled rejections, which the guest words differently
-)
+# the guest counts the bytes of an unhandled rejection as it tells it, the host as it words it
+_LOG_SLACK = 4096
+
+
+def _args(left: Slice) -> Iterator[bytes]:
+    return (asked.args for asked in left.calls)
+
+
+def is_cancelled() -> bool:
+    """Say whether the running task itself was asked to stop."""
+    if anyio.current_effective_deadline() == -math.inf:
+        return True
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        return True  # not asyncio: there only a scope can cancel
+    return task is None or task.cancelling() > 0
 
 
 def _wall_limit(seconds: float) -> LimitExceeded:

@@ -2,10 +2,12 @@
 
 A short slice costs no thread hop. One that goes on past `INLINE_SECONDS` moves to a worker thread
 and the loop goes on. The time that slices took from the loop is counted, and when it is too much
-(many heavy programs at once) slices start on a worker at once. Guest CPU time is metered here.
+(many heavy programs at once) slices start on a worker at once. There are as many computing workers
+as cores; a slice that takes long gives its place up to those that wait. Guest CPU time is metered.
 """
 
 import dataclasses
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -22,26 +24,32 @@ from sandbox_host.guests.guest import Entry, Slice
 INLINE_SECONDS = 0.0015
 """How long a slice may hold the loop: ticks are 2 ms, so the worst case is about twice that."""
 
-WORKER_THREADS = 32
-"""Guests that compute at the same time; more would only fight over the cores."""
+QUANTUM_SECONDS = 0.05
+"""How long a slice may hold a worker while others wait for one."""
+
+BLOCKING_THREADS = 32
+"""Work that may wait in a system call or cannot be interrupted: files, raw modules, erasing."""
 
 _DEBT_SECONDS = 0.006  # the loop may be late by this much in all before slices go elsewhere
 _REPAY = 0.1  # the share of passing time that pays for it
-_FREE_SECONDS = 0.001  # a slice this short is no burden: a fresh program takes a third of it
+_FREE_SECONDS = 0.0005  # a slice this short is no burden: a fresh program takes half of it
+_FAIR_SECONDS = 0.002  # programs answered at once keep the loop this long, together
 _STOP_SECONDS = 5.0  # how long a cancelled worker may take to notice; a tick unless a disk hangs
 
-_limiter: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("pml_guest_workers")
+_computing: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("pml_computing")
+_blocking: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("pml_blocking")
 
 Result = TypeVar("Result")
 
 
 class LoopDebt:
-    """How late slices have made the loop. One per process: there is one clock."""
+    """How late guests have made the loop, and how many share it. One per process."""
 
     def __init__(self) -> None:
         """Begin without debt."""
         self._seconds = 0.0
         self._at = 0.0
+        self.running = 0
 
     def allows(self, now: float) -> bool:
         """Say whether the next slice may run on the loop's thread."""
@@ -55,6 +63,23 @@ class LoopDebt:
         if seconds > _FREE_SECONDS:
             self._seconds += seconds
             self._at = now
+
+    def turn_seconds(self) -> float:
+        """Give how long one program may go on before it lets the loop look at others."""
+        return _FAIR_SECONDS / max(1, self.running)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Worker:
+    """What is known of work on a thread: asked to stop, begun, ended."""
+
+    stop: threading.Event = dataclasses.field(default_factory=threading.Event)
+    began: threading.Event = dataclasses.field(default_factory=threading.Event)
+    ended: threading.Event = dataclasses.field(default_factory=threading.Event)
+
+    def is_inside(self) -> bool:
+        """Say whether the thread is still at it."""
+        return self.began.is_set() and not self.ended.is_set()
 
 
 class Driver:
@@ -71,68 +96,87 @@ class Driver:
 
     async def drive(self, entry: Entry) -> Slice:
         """Bring an entry to its end; cancelling stops the guest within a tick."""
+        left: Slice | None = None
         if not entry.may_block:
             started = time.perf_counter()
             if self._debt.allows(started):
                 left = self._inline(entry, started)
-                if left is not None:
-                    return left
-        return await self._elsewhere(entry)
+        while left is None:
+            self._check()
+            left = await self._elsewhere(entry)
+        self._check()
+        return left
+
+    def turn_seconds(self) -> float:
+        """Give how long a program may go on before it lets the loop look at others."""
+        return self._debt.turn_seconds()
+
+    def _check(self) -> None:
+        if self.cpu_seconds > self._budget:
+            raise LimitExceeded(
+                "cpu_limit", f"the program computed for more than {self._budget:g} s",
+                hint="do less work per run, or raise Limits.cpu_seconds",
+            )  # fmt: skip
 
     def _inline(self, entry: Entry, started: float) -> Slice | None:
         self._ticker.keep(started)
         try:
             while True:
                 left = entry.poll()
-                now = time.perf_counter()
-                if left is not None or now - started > INLINE_SECONDS:
-                    break
+                if left is not None or time.perf_counter() - started > INLINE_SECONDS:
+                    return left
         finally:
             now = time.perf_counter()
             self.cpu_seconds += now - started
             self._debt.charge(now, now - started)
-        return left
 
-    async def _elsewhere(self, entry: Entry) -> Slice:
+    async def _elsewhere(self, entry: Entry) -> Slice | None:
         worker = Worker()
         try:
-            return await in_thread(lambda: self._to_the_end(entry, worker.stop), worker)
+            work = in_thread if entry.may_block else in_turn
+            return await work(lambda: self._for_a_while(entry, worker.stop), worker)
         finally:
             self.lost = worker.is_inside()
 
-    def _to_the_end(self, entry: Entry, stop: threading.Event) -> Slice:
+    def _for_a_while(self, entry: Entry, stop: threading.Event) -> Slice | None:
+        """Poll until the entry ends, the budget does, or the quantum is over."""
         before = time.thread_time()
+        until = time.perf_counter() + QUANTUM_SECONDS
         while True:
             self._ticker.keep(time.perf_counter())
             left = entry.poll()
             now = time.thread_time()
             self.cpu_seconds += now - before
             before = now
-            if left is not None:
+            over = time.perf_counter() > until or self.cpu_seconds > self._budget
+            if left is not None or over or stop.is_set():
                 return left
-            if stop.is_set():
-                raise LimitExceeded("cancelled", "the run was cancelled")
-            if self.cpu_seconds > self._budget:
-                raise LimitExceeded(
-                    "cpu_limit", f"the program computed for more than {self._budget:g} s",
-                    hint="do less work per run, or raise Limits.cpu_seconds",
-                )  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Worker:
-    """What is known of work on a thread: asked to stop, begun, ended."""
-
-    stop: threading.Event = dataclasses.field(default_factory=threading.Event)
-    began: threading.Event = dataclasses.field(default_factory=threading.Event)
-    ended: threading.Event = dataclasses.field(default_factory=threading.Event)
-
-    def is_inside(self) -> bool:
-        """Say whether the thread is still at it."""
-        return self.began.is_set() and not self.ended.is_set()
+async def in_turn(work: Callable[[], Result], worker: Worker) -> Result:
+    """Run work that only computes, on one of as many threads as there are cores."""
+    return await _in_thread(work, worker, _limiter(_computing, os.cpu_count() or 1))
 
 
 async def in_thread(work: Callable[[], Result], worker: Worker) -> Result:
+    """Run work that may wait, or that cannot be asked to stop."""
+    return await _in_thread(work, worker, _limiter(_blocking, BLOCKING_THREADS))
+
+
+def _limiter(
+    variable: anyio.lowlevel.RunVar[anyio.CapacityLimiter], threads: int
+) -> anyio.CapacityLimiter:
+    try:
+        return variable.get()
+    except LookupError:
+        limiter = anyio.CapacityLimiter(threads)
+        variable.set(limiter)
+        return limiter
+
+
+async def _in_thread(
+    work: Callable[[], Result], worker: Worker, limiter: anyio.CapacityLimiter
+) -> Result:
     """Run `work` on a worker thread; when cancelled, ask it to stop and wait until it has.
 
     The wait is bounded: of work that hangs in a disk, `worker.is_inside()` stays true.
@@ -145,11 +189,6 @@ async def in_thread(work: Callable[[], Result], worker: Worker) -> Result:
         finally:
             worker.ended.set()
 
-    try:
-        limiter = _limiter.get()
-    except LookupError:
-        limiter = anyio.CapacityLimiter(WORKER_THREADS)
-        _limiter.set(limiter)
     try:
         return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=limiter)
     except anyio.get_cancelled_exc_class():

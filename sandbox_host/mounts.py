@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from sandbox_host.errors import MountInvalid
+from sandbox_host.errors import MountInvalid, printable
 
 PROTECTED: tuple[tuple[str, ...], ...] = (
     (".pml.json",),  # our own permissions
@@ -60,8 +60,9 @@ class Mount:
         """Look the folder up, following links once and for all."""
         try:
             host = Path(self.path).resolve(strict=True)
-        except OSError as error:
-            raise MountInvalid(str(self.path), error.strerror or str(error)) from error
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise MountInvalid(printable(str(self.path)), reason) from error
         if not host.is_dir():
             raise MountInvalid(str(self.path), "not a directory")
         guest = self.guest_path if self.guest_path is not None else _as_posix(host)

@@ -33,10 +33,12 @@ class Erasers:
 
     async def erase(self, source: str, code_bytes: int) -> Erased:
         """Give the JavaScript of a source, or the `SandboxError` that it is."""
+        if len(source) > code_bytes:  # before anything looks at it: it may be endless
+            raise LimitExceeded("code_limit", f"the source has more than {code_bytes} bytes")
         _measure(source, code_bytes)
         if source.startswith("#!"):
             source = f"//{source[2:]}"  # a script's first line, for a shell
-        if not needs_erasing(source):
+        if len(source) <= _KEPT_CHARACTERS and not needs_erasing(source):
             return Erased(source)
         erased = self._kept.get(source)
         if erased is None:
@@ -50,6 +52,8 @@ class Erasers:
 
     def _erase(self, source: str) -> Erased:
         runtime = self._runtime
+        if not needs_erasing(source):
+            return Erased(source)
         if self._eraser is None:
             self._eraser = Eraser(
                 runtime.engine, runtime.eraser_module, deadline_ticks=_ERASER_TICKS

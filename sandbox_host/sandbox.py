@@ -7,10 +7,12 @@ a guest computes (`driving`) nor how it is served (`bridge`).
 import contextlib
 import functools
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+import anyio
 import anyio.to_thread
 
 from sandbox_host import answers
@@ -19,12 +21,13 @@ from sandbox_host.driving import Driver, LoopDebt
 from sandbox_host.engine.runtime import Runtime, shared_runtime
 from sandbox_host.errors import (
     AnswersMismatch,
+    InvalidArguments,
     NotSuspended,
     SandboxBusy,
     SandboxClosed,
     SandboxError,
 )
-from sandbox_host.guests.guest import Answer, Asked, Entry, Guest, Program
+from sandbox_host.guests.guest import Answer, Entry, Guest, Program
 from sandbox_host.guests.quickjs import QuickJsGuest
 from sandbox_host.guests.raw import load_raw
 from sandbox_host.limits import Limits
@@ -32,6 +35,13 @@ from sandbox_host.mounts import Mount, OpenedMount
 from sandbox_host.outcome import Call, CallOutcome, CallRecord, Failed, Host, Outcome, Suspended
 from sandbox_host.programs import Erasers, locator, place
 from sandbox_host.snapshot import Origin, pack, unpack
+
+_ENTRY = re.compile(r"[^\x00-\x1f\ud800-\udfff]{1,32}")  # 128 bytes at the most, in the guest
+
+
+def _check_entry(call: str | None) -> None:
+    if call is not None and not _ENTRY.fullmatch(call):
+        raise InvalidArguments(f"call={call!r} is no name of an exported function")
 
 
 class Shared:
@@ -65,7 +75,8 @@ class Sandbox:
         self._guest: Guest | None = None
         self._suspended: Progress | None = None
         self._source = ""
-        self._running = False
+        self._running: anyio.CancelScope | None = None
+        self._rested = anyio.Event()
         self._restoring: bytes | None = None
         self._refused: tuple[str, ...] = ()
 
@@ -102,7 +113,11 @@ class Sandbox:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Free the guest. May be called twice."""
+        """Free the guest; a program that is running is stopped first. May be called twice."""
+        if self._running is not None:
+            self._running.cancel()
+            with anyio.CancelScope(shield=True):
+                await self._rested.wait()
         self._discard()
         self._shared = None
 
@@ -120,6 +135,7 @@ class Sandbox:
         """
         shared = self._ready()
         payload = answers.arguments(args, self._limits.input_bytes)
+        _check_entry(call)
         with self._busy():
             try:
                 erased = await shared.erasers.erase(code, self._limits.code_bytes)
@@ -146,6 +162,7 @@ class Sandbox:
         """
         shared = self._ready()
         payload = answers.arguments(args, self._limits.input_bytes)
+        _check_entry(call)
         with self._busy():
             self._discard()
             try:
@@ -219,12 +236,19 @@ class Sandbox:
 
     @contextlib.contextmanager
     def _busy(self) -> Iterator[None]:
-        """Keep other programs out."""
-        self._running = True
+        """Keep other programs out, and let `aclose` stop this one."""
+        debt = self._open().debt
+        self._rested = anyio.Event()
+        debt.running += 1
         try:
-            yield
+            with anyio.CancelScope() as self._running:
+                yield
         finally:
-            self._running = False
+            stopped, self._running = self._running, None
+            debt.running -= 1
+            self._rested.set()
+        if stopped is not None and stopped.cancelled_caught:
+            raise SandboxClosed
 
     def _program(self, source: bytes, payload: bytes, call: str | None) -> Program:
         return Program(
@@ -263,13 +287,13 @@ class Sandbox:
     def _ready(self) -> Shared:
         """Give what is shared, if a program may start now."""
         shared = self._open()
-        if self._running or self._suspended is not None:
+        if self._running is not None or self._suspended is not None:
             raise SandboxBusy
         return shared
 
     def _waiting(self) -> tuple[Guest, Progress]:
         self._open()
-        if self._running:
+        if self._running is not None:
             raise SandboxBusy
         if self._suspended is None or self._guest is None:
             raise NotSuspended
@@ -282,13 +306,13 @@ class Sandbox:
             guest.close()
 
 
-def _settled(progress: Progress, asked: Asked, value: Any, limit_bytes: int) -> Answer:
+def _settled(progress: Progress, call: Call, value: Any, limit_bytes: int) -> Answer:
     """Make an answer of what the embedder gave for a suspended call, and record it."""
     if isinstance(value, BaseException):
-        answer = answers.rejected(asked.id, asked.tool, value)
+        answer = answers.rejected(call, value, limit_bytes)
     else:
-        answer = answers.resolved(asked.id, value, limit_bytes)
+        answer = answers.resolved(call, value, limit_bytes)
     outcome: CallOutcome = "ok" if answer.ok else "error"
-    place = (asked.line or None, asked.column or None)
-    progress.records.append(CallRecord(asked.id, asked.tool, outcome, 0.0, *place))
+    record = CallRecord(call.id, call.tool, outcome, 0.0, call.line, call.column)
+    progress.records.append(record)
     return answer

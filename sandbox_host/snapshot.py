@@ -7,6 +7,7 @@ so a store of snapshots must be protected by its owner. What the head says is ch
 
 import dataclasses
 import json
+import math
 import struct
 import zlib
 from typing import Any
@@ -15,8 +16,8 @@ import blake3
 
 from sandbox_host.bridge import Progress
 from sandbox_host.errors import SnapshotForeign, SnapshotInvalid
-from sandbox_host.guests.guest import Asked, GuestState
-from sandbox_host.outcome import CallRecord, Log
+from sandbox_host.guests.guest import TOOL, GuestState
+from sandbox_host.outcome import Call, CallRecord, Log
 
 MAGIC = b"PMLSNAP1"
 _HASH_BYTES = 32
@@ -49,9 +50,10 @@ def pack(origin: Origin, source: str, state: GuestState, progress: Progress) -> 
             "calls_made": progress.calls_made,
             "logs": [dataclasses.astuple(log) for log in progress.logs],
             "records": [dataclasses.astuple(record) for record in progress.records],
+            "last_id": progress.last_id,
             "waiting": [
-                [asked.id, asked.tool, asked.args.decode(), asked.line, asked.column]
-                for asked in progress.waiting.values()
+                [call.id, call.tool, call.args, call.line, call.column]
+                for call in progress.waiting.values()
             ],
             "value": None if progress.value is None else progress.value.decode(),
         },
@@ -77,7 +79,7 @@ def unpack(snapshot: bytes, origin: Origin) -> tuple[GuestState, Progress, str]:
         memory_bytes = int(head["memory_bytes"])
         state = GuestState(memory_bytes, _pages(pages, memory_bytes))
         return state, _progress(head["progress"]), str(head["source"])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise SnapshotInvalid(f"its head is wrong: {error}") from error
 
 
@@ -111,18 +113,50 @@ def _pages(content: bytes, memory_bytes: int) -> list[tuple[int, bytes]]:
 
 
 def _progress(said: dict[str, Any]) -> Progress:
-    waiting = [
-        Asked(int(number), str(tool), str(args).encode(), int(line), int(column))
+    calls = [
+        Call(
+            _count(number),
+            _tool(tool),
+            _object(args),
+            line and _count(line),
+            column and _count(column),
+        )
         for number, tool, args, line, column in said["waiting"]
     ]
     value = said["value"]
     return Progress(
-        clock_ms=float(said["clock_ms"]),
-        cpu_seconds=float(said["cpu_seconds"]),
-        log_bytes=int(said["log_bytes"]),
-        calls_made=int(said["calls_made"]),
+        clock_ms=_amount(said["clock_ms"]),
+        cpu_seconds=_amount(said["cpu_seconds"]),
+        log_bytes=_count(said["log_bytes"]),
+        calls_made=_count(said["calls_made"]),
+        last_id=_count(said["last_id"]),
         logs=[Log(*log) for log in said["logs"]],
         records=[CallRecord(*record) for record in said["records"]],
-        waiting={asked.id: asked for asked in waiting},
+        waiting={call.id: call for call in calls},
         value=None if value is None else str(value).encode(),
     )
+
+
+def _amount(said: Any) -> float:
+    number = float(said)
+    if not 0 <= number < math.inf:
+        raise ValueError(number)
+    return number
+
+
+def _count(said: Any) -> int:
+    if not isinstance(said, int) or said < 0:
+        raise ValueError(said)
+    return said
+
+
+def _tool(said: Any) -> str:
+    if not isinstance(said, str) or not TOOL.fullmatch(said):
+        raise ValueError(said)
+    return said
+
+
+def _object(said: Any) -> dict[str, Any]:
+    if not isinstance(said, dict):
+        raise TypeError(said)
+    return said

@@ -73,14 +73,14 @@ def json_(plan: Plan) -> Samples:
         return _measure("json", plan.count(30, 8), file.name)
 
 
-def memory(_: Plan) -> Samples:
+def memory(plan: Plan) -> Samples:
     """Keep workers after a program."""
-    return _measure("memory", 50)
+    return _measure("memory", 50 if not plan.quick else 20)
 
 
 def first_program(plan: Plan) -> Samples:
     """Start Deno, a worker in it, and evaluate."""
-    own, whole = first.fresh_processes(_command("first", "1"), plan.count(20, 4))
+    own, whole = first.fresh_processes(_command("first", "1"), plan.count(20, 2))
     return {"first_js": own, "process_js": whole}
 
 

@@ -101,7 +101,7 @@ async def host_call(plan: Plan) -> Samples:
         async def once() -> None:
             expect(await session.feed_run(_CALLS, external_lookup={"add": add}), SUM)
 
-        return {"host_call": per_call(await timed_async(plan.count(20, 3), 1, once))}
+        return {"host_call": per_call(await timed_async(plan.count(20, 2), 1, once))}
 
 
 async def parallel(plan: Plan) -> Samples:
@@ -157,7 +157,7 @@ def json_(plan: Plan) -> Samples:
             return session.feed_run(code, inputs={"rows": rows})
 
         json_megabyte.check(once(), json_megabyte.ordered(rows))
-        return {"json": timed(plan.count(20, 4), 1, once)}
+        return {"json": timed(plan.count(20, 2), 0, once)}
 
 
 def memory_(_: Plan) -> Samples:
@@ -183,7 +183,7 @@ def memory_(_: Plan) -> Samples:
 
 def first_program(plan: Plan) -> Samples:
     """Import and evaluate in a fresh process."""
-    own, whole = first.fresh_pythons(_FIRST, plan.count(20, 4))
+    own, whole = first.fresh_pythons(_FIRST, plan.count(20, 2))
     return {"first_js": own, "process_js": whole}
 
 
@@ -200,7 +200,7 @@ async def heartbeat(plan: Plan) -> Samples:
                 with contextlib.suppress(pydantic_monty.MontyError):
                     await session.feed_run("while True:\n    pass")
 
-        return {"loop_gap": await beats.longest_gaps(plan.count(10, 3), loop)}
+        return {"loop_gap": await beats.longest_gaps(plan.count(10, 2), loop)}
 
 
 MEASURES = {

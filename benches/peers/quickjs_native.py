@@ -77,7 +77,7 @@ def json_(plan: Plan) -> Samples:
     """Sort as text to text, and as objects to objects."""
     sort = _context().eval(_SORT)
     rows = json_megabyte.rows()
-    text, count = json_megabyte.text(rows), plan.count(30, 8)
+    text, count = json_megabyte.text(rows), plan.count(30, 4)
     json_megabyte.check(json.loads(sort(text)), json_megabyte.ordered(rows))
     return {
         "json": timed(count, 2, lambda: json.loads(sort(json_megabyte.text(rows)))),
@@ -97,7 +97,7 @@ def memory_(_: Plan) -> Samples:
 
 def first_program(plan: Plan) -> Samples:
     """Import and evaluate in a fresh process."""
-    own, whole = first.fresh_pythons(_FIRST, plan.count(20, 4))
+    own, whole = first.fresh_pythons(_FIRST, plan.count(20, 2))
     return {"first_js": own, "process_js": whole}
 
 
@@ -114,7 +114,7 @@ async def heartbeat(plan: Plan) -> Samples:
         except quickjs.JSException:
             return
 
-    return {"loop_gap": await beats.longest_gaps(plan.count(10, 3), loop)}
+    return {"loop_gap": await beats.longest_gaps(plan.count(10, 2), loop)}
 
 
 MEASURES = {

@@ -110,7 +110,7 @@ def json_(plan: Plan) -> Samples:
             return json.loads(context.eval(_SORT))
 
         json_megabyte.check(once(), json_megabyte.ordered(rows))
-        return {"json": timed(plan.count(20, 4), 1, once)}
+        return {"json": timed(plan.count(20, 2), 0, once)}
 
 
 def memory_(_: Plan) -> Samples:
@@ -158,7 +158,7 @@ async def heartbeat(plan: Plan) -> Samples:
         with _context(beats.LOOP_SECONDS) as context, ended:
             await context.eval_async("while (true) {}")
 
-    return {"loop_gap": await beats.longest_gaps(plan.count(10, 3), loop)}
+    return {"loop_gap": await beats.longest_gaps(plan.count(10, 2), loop)}
 
 
 MEASURES = {

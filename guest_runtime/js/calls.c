@@ -21,9 +21,15 @@ static JSValue revive_error;
 /* added to quickjs.c by sources.toml */
 void pml_call_site(JSContext *ctx, const char *file, int *line, int *column);
 
+/* Ids are consecutive: spread them, or removing one would search through all its neighbours. */
+static uint32_t home_of(uint32_t id)
+{
+    return (id * 2654435761u >> 7) & (table_size - 1);
+}
+
 static pending_call *find(uint32_t id)
 {
-    uint32_t at = id & (table_size - 1);
+    uint32_t at = home_of(id);
 
     while (table[at].id != id && table[at].id != 0)
         at = (at + 1) & (table_size - 1);
@@ -61,7 +67,7 @@ static void forget(pending_call *entry)
         at = (at + 1) & (table_size - 1);
         if (table[at].id == 0)
             break;
-        home = table[at].id & (table_size - 1);
+        home = home_of(table[at].id);
         if (((at - home) & (table_size - 1)) >= ((at - hole) & (table_size - 1))) {
             table[hole] = table[at];
             hole = at;
@@ -80,6 +86,8 @@ static bool name_is_good(const char *name, size_t bytes, bool server)
         unsigned char c = (unsigned char)name[i];
         if (c < 0x20 || c == 0x7f || (server && c == ':'))
             return false;
+        if (c == 0xED && i + 1 < bytes && (unsigned char)name[i + 1] >= 0xA0)
+            return false; /* a lone surrogate is no text */
     }
     return true;
 }
@@ -105,7 +113,7 @@ static bool tool_id(JSContext *ctx, JSValueConst *argv, char *out, size_t *bytes
         *bytes = server_bytes + 1 + tool_bytes;
     } else if (server && tool) {
         JS_ThrowTypeError(ctx, "not a tool name: mcp.<server>.<tool> takes 1 to %d bytes each, no control "
-                               "characters, no colon in the server", NAME_BYTES);
+                               "characters, no lone surrogates, no colon in the server", NAME_BYTES);
     }
     if (server)
         JS_FreeCString(ctx, server);
@@ -116,7 +124,7 @@ static bool tool_id(JSContext *ctx, JSValueConst *argv, char *out, size_t *bytes
 
 static JSValue record(JSContext *ctx, const char *tool, size_t tool_bytes, JSValueConst arguments)
 {
-    pml_frame frame = {PML_FRAME_CALL, next_id, (uint32_t)tool_bytes, 2, 0, 0};
+    pml_frame frame = {PML_FRAME_CALL, 0, (uint32_t)tool_bytes, 2, 0, 0};
     JSValue capability[2], promise, json = JS_UNDEFINED;
     const char *text = "{}";
     size_t bytes = 2;
@@ -139,9 +147,17 @@ static JSValue record(JSContext *ctx, const char *tool, size_t tool_bytes, JSVal
         }
     }
     if (bytes > pml_limits.output_bytes) {
-        JS_FreeCString(ctx, text);
+        if (!JS_IsUndefined(arguments))
+            JS_FreeCString(ctx, text);
         return pml_stop(ctx, "output_limit", "the arguments of a call are larger than the output limit");
     }
+    /* counted only now: the arguments' getters may have made calls of their own */
+    if (next_id > last_id) {
+        if (!JS_IsUndefined(arguments))
+            JS_FreeCString(ctx, text);
+        return pml_stop(ctx, "call_limit", "the program made more calls than its limit allows");
+    }
+    frame.id = next_id;
     pml_call_site(ctx, PML_PROGRAM_NAME, (int *)&frame.line, (int *)&frame.column);
     frame.b_bytes = (uint32_t)bytes;
     emitted = grow() && pml_emit(frame, tool, text);
@@ -170,8 +186,6 @@ static JSValue native_call(JSContext *ctx, JSValueConst this_value, int argc, JS
         return JS_EXCEPTION;
     if (!argument_is_good(ctx, argv[2]))
         return JS_ThrowTypeError(ctx, "%.*s: the arguments must be one plain object", (int)tool_bytes, tool);
-    if (next_id > last_id)
-        return pml_stop(ctx, "call_limit", "the program made more calls than its limit allows");
     return record(ctx, tool, tool_bytes, argv[2]);
 }
 

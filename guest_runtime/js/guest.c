@@ -1,7 +1,9 @@
 /* The QuickJS guest: made once by pml_init when it is built, then entered by pml_start and pml_settle. */
 #include "guest.h"
 
+#include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "prelude.h"
@@ -13,6 +15,46 @@
 JSRuntime *pml_runtime;
 JSContext *pml_context;
 pml_config pml_limits;
+bool pml_allocation_failed;
+
+/* The allocator of libc, which also remembers that it failed: the program may not even get an error object then. */
+static void *tell(void *memory)
+{
+    if (!memory)
+        pml_allocation_failed = true;
+    return memory;
+}
+
+static void *new_zeroed(void *opaque, size_t count, size_t size)
+{
+    (void)opaque;
+    return tell(calloc(count, size));
+}
+
+static void *new_bytes(void *opaque, size_t size)
+{
+    (void)opaque;
+    return tell(malloc(size));
+}
+
+static void free_bytes(void *opaque, void *memory)
+{
+    (void)opaque;
+    free(memory);
+}
+
+static void *resize_bytes(void *opaque, void *memory, size_t size)
+{
+    (void)opaque;
+    return tell(realloc(memory, size));
+}
+
+static size_t usable_bytes(const void *memory)
+{
+    return malloc_usable_size((void *)memory);
+}
+
+static const JSMallocFunctions allocator = {new_zeroed, new_bytes, free_bytes, resize_bytes, usable_bytes};
 
 static JSModuleDef *refuse_import(JSContext *ctx, const char *name, void *opaque)
 {
@@ -53,7 +95,7 @@ __attribute__((export_name("pml_init"))) int pml_init(void)
     JSValue native;
 
     pml_exchange_init();
-    pml_runtime = JS_NewRuntime();
+    pml_runtime = JS_NewRuntime2(&allocator, NULL);
     JS_SetMaxStackSize(pml_runtime, STACK_BYTES);
     JS_SetGCThreshold(pml_runtime, GC_THRESHOLD);
     JS_SetModuleLoaderFunc(pml_runtime, NULL, refuse_import, NULL);
@@ -149,6 +191,7 @@ __attribute__((export_name("pml_start"))) uint32_t pml_start(uint32_t bytes)
 {
     pml_block.state = PML_STATE_WAITING;
     pml_halted = false;
+    pml_allocation_failed = false;
     return enter(bytes);
 }
 

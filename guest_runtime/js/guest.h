@@ -18,6 +18,8 @@
 extern JSRuntime *pml_runtime;
 extern JSContext *pml_context;
 
+extern bool pml_allocation_failed; /* since the program began */
+
 typedef struct {
     uint32_t kind, id, a_bytes, b_bytes, line, column;
 } pml_frame;

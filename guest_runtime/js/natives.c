@@ -84,7 +84,7 @@ bool pml_log(uint32_t level, const char *text, size_t bytes)
 {
     pml_frame frame = {PML_FRAME_LOG, level, (uint32_t)bytes, 0, 0, 0};
 
-    logged_bytes += bytes;
+    logged_bytes += bytes + PML_LOG_LINE_BYTES;
     return logged_bytes <= pml_limits.log_bytes && pml_emit(frame, text, NULL);
 }
 

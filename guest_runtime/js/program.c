@@ -21,9 +21,9 @@ void pml_set_entry(const char *name, size_t bytes)
     entry[bytes] = 0;
 }
 
-static void finish(uint32_t kind, const char *json, size_t bytes)
+static void finish(uint32_t kind, uint32_t reason, const char *json, size_t bytes)
 {
-    pml_frame frame = {kind, 0, (uint32_t)bytes, 0, 0, 0};
+    pml_frame frame = {kind, reason, (uint32_t)bytes, 0, 0, 0};
 
     if (pml_block.state == PML_STATE_FINISHED)
         return;
@@ -31,6 +31,7 @@ static void finish(uint32_t kind, const char *json, size_t bytes)
         static const char no_room[] = "{\"code\":\"memory_limit\",\"message\":\"out of memory\"}";
         pml_outbox_clear();
         frame.kind = PML_FRAME_FAIL;
+        frame.id = PML_FAIL_LIMIT;
         frame.a_bytes = sizeof no_room - 1;
         pml_emit(frame, no_room, NULL);
     }
@@ -47,7 +48,7 @@ void pml_fail(const char *code, const char *message)
     strcat(json, "\",\"message\":\"");
     strcat(json, message);
     strcat(json, "\"}");
-    finish(PML_FRAME_FAIL, json, strlen(json));
+    finish(PML_FRAME_FAIL, PML_FAIL_LIMIT, json, strlen(json));
 }
 
 /* As pml_fail, from inside a native function: the exception passes every catch and finally. */
@@ -62,16 +63,11 @@ JSValue pml_stop(JSContext *ctx, const char *code, const char *message)
     return JS_Throw(ctx, error);
 }
 
-/* The facts of a thrown value as a JSON string value, or an exception. `code` overrides the value's own. */
-static JSValue facts_of(JSContext *ctx, JSValueConst thrown, const char *code)
+/* The facts of a thrown value as a JSON string value, or an exception. */
+static JSValue facts_of(JSContext *ctx, JSValueConst thrown)
 {
-    JSValueConst arguments[2];
-    JSValue given = code ? JS_NewString(ctx, code) : JS_UNDEFINED, facts, json;
+    JSValue facts = JS_Call(ctx, describe, JS_UNDEFINED, 1, &thrown), json;
 
-    arguments[0] = thrown;
-    arguments[1] = given;
-    facts = JS_Call(ctx, describe, JS_UNDEFINED, 2, arguments);
-    JS_FreeValue(ctx, given);
     if (JS_IsException(facts))
         return facts;
     json = JS_JSONStringify(ctx, facts, JS_UNDEFINED, JS_UNDEFINED);
@@ -79,7 +75,7 @@ static JSValue facts_of(JSContext *ctx, JSValueConst thrown, const char *code)
     return json;
 }
 
-static void finish_with_json(JSContext *ctx, uint32_t kind, JSValue json)
+static void finish_with_json(JSContext *ctx, uint32_t kind, uint32_t reason, JSValue json)
 {
     size_t bytes;
     const char *text = JS_ToCStringLen(ctx, &bytes, json);
@@ -90,34 +86,51 @@ static void finish_with_json(JSContext *ctx, uint32_t kind, JSValue json)
     if (bytes > pml_limits.output_bytes)
         pml_fail("output_limit", "the result is larger than the output limit");
     else
-        finish(kind, text, bytes);
+        finish(kind, reason, text, bytes);
     JS_FreeCString(ctx, text);
 }
 
-static void fail_with(JSContext *ctx, JSValueConst thrown, const char *code)
+/* Whether a thrown value is the engine's word that memory is out: where there is not even room for an error, it is
+ * null. Believed only if an allocation did fail. */
+static bool is_out_of_memory(JSContext *ctx, JSValueConst thrown)
 {
+    const char *text;
+    bool found;
+
+    if (!pml_allocation_failed)
+        return false;
+    if (JS_IsNull(thrown) || !JS_IsError(thrown))
+        return JS_IsNull(thrown);
+    text = JS_ToCString(ctx, thrown);
+    found = !text || !strcmp(text, "InternalError: out of memory");
+    if (text)
+        JS_FreeCString(ctx, text);
+    else
+        JS_FreeValue(ctx, JS_GetException(ctx));
+    return found;
+}
+
+static void fail_with(JSContext *ctx, JSValueConst thrown, uint32_t reason)
+{
+    static const char unshown[] = "{\"name\":\"Error\",\"message\":\"an error that cannot be shown\"}";
     JSValue json;
 
     if (pml_block.state == PML_STATE_FINISHED)
         return;
-    json = facts_of(ctx, thrown, code);
-    if (JS_IsException(json)) {
-        JS_FreeValue(ctx, JS_GetException(ctx));
-        JS_RunGC(pml_runtime);
-        json = facts_of(ctx, thrown, code);
-    }
-    if (JS_IsException(json)) {
-        JS_FreeValue(ctx, JS_GetException(ctx));
-        return pml_fail("memory_limit", "out of memory while describing an error");
-    }
-    finish_with_json(ctx, PML_FRAME_FAIL, json);
+    if (is_out_of_memory(ctx, thrown))
+        return pml_fail("memory_limit", "out of memory");
+    json = facts_of(ctx, thrown);
+    if (JS_IsString(json))
+        return finish_with_json(ctx, PML_FRAME_FAIL, reason, json);
+    JS_FreeValue(ctx, JS_IsException(json) ? JS_GetException(ctx) : json);
+    finish(PML_FRAME_FAIL, reason, unshown, sizeof unshown - 1);
 }
 
-static void fail_with_exception(JSContext *ctx, const char *code)
+static void fail_with_exception(JSContext *ctx, uint32_t reason)
 {
     JSValue thrown = JS_GetException(ctx);
 
-    fail_with(ctx, thrown, code);
+    fail_with(ctx, thrown, reason);
     JS_FreeValue(ctx, thrown);
 }
 
@@ -129,11 +142,11 @@ static JSValue on_value(JSContext *ctx, JSValueConst this_value, int argc, JSVal
     (void)argc;
     json = JS_JSONStringify(ctx, argv[0], JS_UNDEFINED, JS_UNDEFINED);
     if (JS_IsException(json))
-        fail_with_exception(ctx, "result_not_json");
+        fail_with_exception(ctx, PML_FAIL_NOT_JSON);
     else if (JS_IsString(json))
-        finish_with_json(ctx, PML_FRAME_DONE, json);
+        finish_with_json(ctx, PML_FRAME_DONE, 0, json);
     else
-        finish(PML_FRAME_DONE, "null", 4);
+        finish(PML_FRAME_DONE, 0, "null", 4);
     return JS_UNDEFINED;
 }
 
@@ -141,7 +154,7 @@ static JSValue on_error(JSContext *ctx, JSValueConst this_value, int argc, JSVal
 {
     (void)this_value;
     (void)argc;
-    fail_with(ctx, argv[0], NULL);
+    fail_with(ctx, argv[0], PML_FAIL_UNCAUGHT);
     return JS_UNDEFINED;
 }
 
@@ -152,7 +165,7 @@ static void when(JSContext *ctx, JSValue promise, JSCFunction *then)
 
     result = JS_PromiseThen(ctx, promise, resolved, rejected_with);
     if (JS_IsException(result))
-        fail_with_exception(ctx, NULL);
+        fail_with_exception(ctx, PML_FAIL_UNCAUGHT);
     JS_FreeValue(ctx, result);
     JS_FreeValue(ctx, resolved);
     JS_FreeValue(ctx, rejected_with);
@@ -165,7 +178,7 @@ static void await_value(JSContext *ctx, JSValue value)
     JSValue capability[2], promise = JS_NewPromiseCapability(ctx, capability), result;
 
     if (JS_IsException(promise)) {
-        fail_with_exception(ctx, NULL);
+        fail_with_exception(ctx, PML_FAIL_UNCAUGHT);
     } else {
         result = JS_Call(ctx, capability[0], JS_UNDEFINED, 1, &value);
         JS_FreeValue(ctx, result);
@@ -202,7 +215,7 @@ static JSValue on_module(JSContext *ctx, JSValueConst this_value, int argc, JSVa
     JS_FreeValue(ctx, arguments[2]);
     JS_FreeValue(ctx, global);
     if (JS_IsException(value))
-        fail_with_exception(ctx, NULL);
+        fail_with_exception(ctx, PML_FAIL_UNCAUGHT);
     else
         await_value(ctx, value);
     return JS_UNDEFINED;
@@ -241,7 +254,7 @@ static void run_module(JSContext *ctx, JSValue compiled)
     JSValue promise = JS_EvalFunction(ctx, compiled);
 
     if (JS_IsException(promise))
-        return fail_with_exception(ctx, NULL);
+        return fail_with_exception(ctx, PML_FAIL_UNCAUGHT);
     JS_FreeValue(ctx, module_namespace);
     module_namespace = JS_GetModuleNamespace(ctx, module);
     when(ctx, promise, on_module);
@@ -256,7 +269,7 @@ static bool set_arguments(JSContext *ctx, const char *json, size_t bytes)
 
     JS_FreeValue(ctx, global);
     if (!good)
-        fail_with_exception(ctx, "arguments_invalid");
+        fail_with_exception(ctx, PML_FAIL_ARGUMENTS);
     return good;
 }
 
@@ -271,14 +284,14 @@ void pml_run(const char *source, size_t source_bytes, const char *arguments, siz
     if (entry[0]) { /* only a module has exports to call */
         compiled = compile_module(ctx, source, source_bytes);
         if (JS_IsException(compiled))
-            return fail_with_exception(ctx, "syntax_error");
+            return fail_with_exception(ctx, PML_FAIL_SYNTAX);
         return run_module(ctx, compiled);
     }
     compiled = compile_body(ctx, source, source_bytes);
     if (!JS_IsException(compiled)) {
         promise = JS_EvalFunction(ctx, compiled);
         if (JS_IsException(promise))
-            return fail_with_exception(ctx, NULL);
+            return fail_with_exception(ctx, PML_FAIL_UNCAUGHT);
         return when(ctx, promise, on_body);
     }
     first_error = JS_GetException(ctx);
@@ -286,10 +299,10 @@ void pml_run(const char *source, size_t source_bytes, const char *arguments, siz
     if (!JS_IsException(compiled)) {
         run_module(ctx, compiled);
     } else if (memmem(source, source_bytes, "export", 6) || memmem(source, source_bytes, "import", 6)) {
-        fail_with_exception(ctx, "syntax_error");
+        fail_with_exception(ctx, PML_FAIL_SYNTAX);
     } else {
         JS_FreeValue(ctx, JS_GetException(ctx));
-        fail_with(ctx, first_error, "syntax_error");
+        fail_with(ctx, first_error, PML_FAIL_SYNTAX);
     }
     JS_FreeValue(ctx, first_error);
 }
@@ -323,7 +336,7 @@ void pml_report_rejections(void)
     JSContext *ctx = pml_context;
 
     while (rejected_count > 0) {
-        JSValue reason = reasons[--rejected_count], json = facts_of(ctx, reason, NULL);
+        JSValue reason = reasons[--rejected_count], json = facts_of(ctx, reason);
         const char *text = NULL;
         size_t bytes;
 

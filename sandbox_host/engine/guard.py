@@ -18,19 +18,20 @@ from typing import Any
 import wasmtime
 
 from sandbox_host.engine.instances import I32, I64, Entry, Instance, Memory, memory_of
-from sandbox_host.errors import SandboxError
+from sandbox_host.errors import SandboxError, printable
 from sandbox_host.mounts import OpenedMount, protected_by_move, protected_name
 
 WASI = "wasi_snapshot_preview1"
 FIRST_PREOPEN = 3  # after the standard streams
 PATH_BYTES = 4096  # the longest path a guest may name
+_REFUSALS_KEPT, _REFUSAL_CHARACTERS = 100, 300  # for the embedder's audit
 
 ERRNO_BADF, ERRNO_FAULT, ERRNO_NAMETOOLONG, ERRNO_PERM = 8, 21, 37, 63
 ERRNO_NOTCAPABLE = 76
 
-_RIGHT_WRITES = (
-    1 << 0 | 1 << 6 | 1 << 8 | 1 << 22 | 1 << 23
-)  # datasync, write, allocate, set_size, set_times
+# datasync, write, allocate, set_size. Not set_times: libc asks for it whenever it opens a file,
+# and the functions that would use it are refused.
+_RIGHT_WRITES = 1 << 0 | 1 << 6 | 1 << 8 | 1 << 22
 _OFLAG_WRITES = 1 << 0 | 1 << 3  # create, truncate
 
 # Refused whatever the arguments: planting links, sleeping, changing times, moving descriptors (a
@@ -106,14 +107,19 @@ class Files:
         """Say whether a guest may write here; a refusal is kept for the embedder to see."""
         if not self.is_preopen(descriptor):
             # relative to a folder the guest opened itself: its name is unknown here, so no
-            self.refused.append(f"{path.decode(errors='replace')} (not named from its mount)")
+            self._refuse(path.decode(errors="replace"), "not named from its mount")
             return False
         mount = self.mounts[descriptor - FIRST_PREOPEN]
         name = _protected(mount.host, os.fsdecode(path), moved=moved)
         if name is None:
             return True
-        self.refused.append(f"{mount.guest}/{path.decode(errors='replace')} (protected: {name})")
+        self._refuse(f"{mount.guest}/{path.decode(errors='replace')}", f"protected: {name}")
         return False
+
+    def _refuse(self, path: str, reason: str) -> None:
+        """Keep what was refused, as far as anyone would read."""
+        if len(self.refused) < _REFUSALS_KEPT:
+            self.refused.append(f"{printable(path, _REFUSAL_CHARACTERS)} ({reason})")
 
     def hangs(self, descriptor: int, path: bytes) -> bool:
         """Say whether opening would wait for someone else: a pipe, a device, a socket."""
@@ -129,7 +135,11 @@ class Files:
 
 def _protected(root: Path, path: str, *, moved: bool) -> str | None:
     """Look at the path as written and as it resolves: a link may lead to a protected name."""
-    check = protected_by_move if moved else protected_name
+    move = protected_by_move if moved else protected_name
+
+    def check(parts: Sequence[str]) -> str | None:
+        return move([root.name, *parts])  # the mount itself may be a part of a protected name
+
     written = [part for part in path.split("/") if part not in ("", ".")]
     if (name := check(written)) is not None:
         return name

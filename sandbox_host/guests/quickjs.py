@@ -14,6 +14,7 @@ from sandbox_host.engine.guard import Files, Guard
 from sandbox_host.engine.instances import Entry as RawEntry
 from sandbox_host.engine.runtime import Runtime
 from sandbox_host.errors import (
+    GuestCrashed,
     GuestProtocolError,
     LimitExceeded,
     ResultNotJson,
@@ -27,6 +28,7 @@ from sandbox_host.guests.guest import TOOL, Answer, Asked, GuestState, Program, 
 from sandbox_host.mounts import OpenedMount
 from sandbox_host.outcome import LEVELS, Log
 
+_RESERVE_TICKS = 25  # 50 ms for one malloc: a guest that takes longer was taken over
 PAGE_BYTES = 4096  # of a snapshot's difference
 _PLACE = re.compile(r"\bprogram:(\d+):(\d+)")
 _LIMIT_HINTS = {
@@ -122,8 +124,9 @@ class QuickJsGuest:
 
     def _reserve(self, count: int) -> int:
         entry = self._instance.enter(self._instance.function("pml_reserve"), count)
-        while not entry.poll():
-            pass
+        if not any(entry.poll() for _ in range(_RESERVE_TICKS)):
+            entry.close()
+            raise GuestCrashed("it does not give room for its input")
         if entry.result == 0:
             raise LimitExceeded(
                 "memory_limit", "the input does not fit into the guest's memory",
@@ -147,7 +150,7 @@ class QuickJsGuest:
             elif frame.kind == abi.FRAME_DONE:
                 value = frame.a
             elif frame.kind == abi.FRAME_FAIL:
-                failure = _failure(frame.a)
+                failure = _failure(frame.id, frame.a)
             else:
                 raise GuestProtocolError(f"a frame of kind {frame.kind}")
         timer = None if block.timer_ms == abi.NO_TIMER else block.timer_ms / 1000
@@ -201,12 +204,12 @@ def _asked(frame: abi.Frame) -> Asked:
 def _log(frame: abi.Frame) -> Log:
     text = frame.a.decode(errors="replace")
     if frame.id == abi.LEVEL_REJECTION:
-        return Log("error", f"unhandled rejection: {_failure(frame.a)}")
+        return Log("error", f"unhandled rejection: {_failure(abi.FAIL_UNCAUGHT, frame.a)}")
     return Log(LEVELS[frame.id] if frame.id < len(LEVELS) else "log", text)
 
 
-def _failure(facts: bytes) -> SandboxError:
-    """Make an error of what the guest says of it."""
+def _failure(reason: int, facts: bytes) -> SandboxError:
+    """Make an error of what the guest says of it. Only the runtime's own word names a limit."""
     try:
         said = json.loads(facts)
     except (ValueError, RecursionError):
@@ -214,14 +217,15 @@ def _failure(facts: bytes) -> SandboxError:
     if not isinstance(said, dict):
         raise GuestProtocolError("an error that is not an object")
     words = {key: value for key, value in said.items() if isinstance(value, str)}
-    code, message = words.get("code", ""), printable(words.get("message", ""))
-    if message == "out of memory" and words.get("name", "InternalError") == "InternalError":
-        code = "memory_limit"
-    if code in _LIMIT_HINTS:
+    message = printable(words.get("message", ""))
+    if reason == abi.FAIL_LIMIT:
+        code = words.get("code", "")
+        if code not in _LIMIT_HINTS:
+            raise GuestProtocolError("a limit that does not exist")
         return LimitExceeded(code, message, hint=_LIMIT_HINTS[code])
-    if code == "result_not_json":
+    if reason == abi.FAIL_NOT_JSON:
         return ResultNotJson(message)
-    if code == "syntax_error":
+    if reason == abi.FAIL_SYNTAX:
         line, column = _place(words.get("stack", ""))
         return SyntaxFailure(message, line=line, column=column)
     return _uncaught(words, message)

@@ -12,6 +12,7 @@ import anyio.to_thread
 import blake3
 import wasmtime
 
+from sandbox_host.abi import LOG_LINE_BYTES
 from sandbox_host.engine.guard import Files, Guard, wasi_config
 from sandbox_host.engine.instances import Entry as FiberEntry
 from sandbox_host.engine.instances import Instance, Memory, memory_of, new_store
@@ -183,7 +184,7 @@ class RawGuest:
         self._failure = self._failure or UncaughtError("Error", message)
 
     def _log(self, memory: Memory, level: int, at: int, count: int) -> None:
-        self._log_bytes += count
+        self._log_bytes += count + LOG_LINE_BYTES
         if self._log_bytes > self._limits.log_bytes:
             raise LimitExceeded("log_limit", "the log output is larger than the log limit")
         text = memory.read(at, count).decode(errors="replace")

@@ -20,13 +20,15 @@
   const refuse = () => {
     throw new TypeError('mcp cannot be changed');
   };
-  const frozen = { set: refuse, defineProperty: refuse, deleteProperty: refuse, setPrototypeOf: refuse };
+  // Without a prototype: a trap that is missing here must not be looked up in the program's Object.prototype.
+  const frozen = { __proto__: null, set: refuse, defineProperty: refuse, deleteProperty: refuse, setPrototypeOf: refuse };
 
   // A server as an object of its tools. `await mcp.fs` asks for `then`: it gets the server without that name,
   // so that awaiting ends, while `mcp.fs.then({...})` still calls a tool named so.
   const server = (name) => {
     const tools = create(null);
     const settled = new NativeProxy(create(null), {
+      __proto__: null,
       ...frozen,
       get: (_, tool) => (tool === 'then' ? undefined : toolOf(tool)),
     });
@@ -38,11 +40,12 @@
       if (typeof args === 'function' && typeof reject === 'function') return void args(settled);
       return call(name, 'then', args);
     };
-    return new NativeProxy(create(null), { ...frozen, get: (_, tool) => toolOf(tool) });
+    return new NativeProxy(create(null), { __proto__: null, ...frozen, get: (_, tool) => toolOf(tool) });
   };
 
   const servers = create(null);
   const mcp = new NativeProxy(create(null), {
+    __proto__: null,
     ...frozen,
     get: (_, name) => (typeof name === 'string' ? (servers[name] ??= server(name)) : undefined),
   });
@@ -75,18 +78,32 @@
     }
   };
 
-  // What is told of a thrown value. Nothing here may throw, whatever the program did to its errors.
-  native.describe((thrown, code) => {
-    if (!(thrown instanceof NativeError) && !(typeof thrown === 'object' && thrown && 'message' in thrown)) {
-      return { name: 'Uncaught', message: textOf(thrown), code };
+  const isErrorLike = (thrown) => {
+    try {
+      return thrown instanceof NativeError || (typeof thrown === 'object' && thrown !== null && 'message' in thrown);
+    } catch {
+      return false; // a Proxy that does not want to be looked at
     }
+  };
+  const isMcpError = (thrown) => {
+    try {
+      return thrown instanceof McpError;
+    } catch {
+      return false;
+    }
+  };
+
+  // What is told of a thrown value. Nothing here may throw, whatever the program did to its errors, and the facts
+  // have no prototype: a toJSON of the program must not rewrite them.
+  native.describe((thrown) => {
+    if (!isErrorLike(thrown)) return { __proto__: null, name: 'Uncaught', message: textOf(thrown) };
     const facts = {
+      __proto__: null,
       name: textOf(part(thrown, 'name') ?? 'Error'),
       message: textOf(part(thrown, 'message') ?? ''),
       stack: textOf(part(thrown, 'stack') ?? ''),
-      code,
     };
-    if (thrown instanceof McpError) {
+    if (isMcpError(thrown)) {
       facts.tool = textOf(part(thrown, 'tool') ?? '');
       facts.toolCode = textOf(part(thrown, 'code') ?? '');
     }
