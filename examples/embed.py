@@ -23,9 +23,9 @@ async def main() -> None:
     async with Sandbox() as sandbox:
         match await sandbox.run(CODE, host=host):
             case Completed(value=value, calls=calls):
-                print(value, f"after {len(calls)} calls")  # noqa: T201
+                print(value, f"after {len(calls)} calls")
             case Failed(error=error):
-                print(f"{error.code} in line {error.line}: {error.message}")  # noqa: T201
+                print(f"{error.code} in line {error.line}: {error.message}")
 
 
 if __name__ == "__main__":

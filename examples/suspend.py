@@ -28,7 +28,7 @@ return verdict.answer === 'yes' ? `sent: ${weather.sky}` : 'not sent';
 
 def say(*words: object) -> None:
     """Print at once, so that the two processes' lines stay in order."""
-    print(*words, flush=True)  # noqa: T201
+    print(*words, flush=True)
 
 
 async def host(call: Call) -> Any:

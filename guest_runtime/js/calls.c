@@ -164,7 +164,7 @@ static JSValue record(JSContext *ctx, const char *tool, size_t tool_bytes, JSVal
     if (!JS_IsUndefined(arguments))
         JS_FreeCString(ctx, text);
     if (!emitted)
-        return JS_ThrowOutOfMemory(ctx);
+        return pml_no_memory(ctx);
     promise = JS_NewPromiseCapability(ctx, capability);
     if (JS_IsException(promise))
         return pml_stop(ctx, "memory_limit", "out of memory");

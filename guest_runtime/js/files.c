@@ -130,7 +130,7 @@ static JSValue read_all(JSContext *ctx, int fd)
         }
     }
     if (!bytes)
-        return JS_ThrowOutOfMemory(ctx);
+        return pml_no_memory(ctx);
     return JS_NewUint8Array(ctx, bytes, used, resize_bytes, NULL, false);
 }
 
@@ -301,7 +301,7 @@ static JSValue fs_turn(JSContext *ctx, JSValueConst this_value, int argc, JSValu
     if (waiting_count == waiting_room) {
         larger = realloc(waiting, (waiting_room ? waiting_room * 2 : 16) * sizeof *waiting);
         if (!larger)
-            return JS_ThrowOutOfMemory(ctx);
+            return pml_no_memory(ctx);
         waiting = larger;
         waiting_room = waiting_room ? waiting_room * 2 : 16;
     }

@@ -20,6 +20,12 @@ extern JSContext *pml_context;
 
 extern bool pml_allocation_failed; /* since the program began */
 
+static inline JSValue pml_no_memory(JSContext *ctx)
+{
+    pml_allocation_failed = true;
+    return JS_ThrowOutOfMemory(ctx);
+}
+
 typedef struct {
     uint32_t kind, id, a_bytes, b_bytes, line, column;
 } pml_frame;

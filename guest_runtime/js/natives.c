@@ -246,7 +246,7 @@ static JSValue native_decode(JSContext *ctx, JSValueConst this_value, int argc, 
         return JS_EXCEPTION;
     out = malloc(bytes * 3 + 1);
     if (!out)
-        return JS_ThrowOutOfMemory(ctx);
+        return pml_no_memory(ctx);
     for (at = 0; at < bytes;) {
         length = sequence(from + at, bytes - at);
         if (length < 0 && fatal) {

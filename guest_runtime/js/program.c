@@ -102,7 +102,7 @@ static bool is_out_of_memory(JSContext *ctx, JSValueConst thrown)
     if (JS_IsNull(thrown) || !JS_IsError(thrown))
         return JS_IsNull(thrown);
     text = JS_ToCString(ctx, thrown);
-    found = !text || !strcmp(text, "InternalError: out of memory");
+    found = !text || !strncmp(text, "InternalError:", 14); /* the message itself may have found no room */
     if (text)
         JS_FreeCString(ctx, text);
     else
@@ -234,7 +234,7 @@ static JSValue compile_body(JSContext *ctx, const char *source, size_t bytes)
     JSValue compiled;
 
     if (!block)
-        return JS_ThrowOutOfMemory(ctx);
+        return pml_no_memory(ctx);
     memcpy(block, "{\n\n", 3);
     memcpy(block + 3, source, bytes);
     memcpy(block + 3 + bytes, "\n}", 3);

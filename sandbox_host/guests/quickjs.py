@@ -124,9 +124,10 @@ class QuickJsGuest:
 
     def _reserve(self, count: int) -> int:
         entry = self._instance.enter(self._instance.function("pml_reserve"), count)
-        if not any(entry.poll() for _ in range(_RESERVE_TICKS)):
-            entry.close()
-            raise GuestCrashed("it does not give room for its input")
+        with self._runtime.ticker.held():
+            if not any(entry.poll() for _ in range(_RESERVE_TICKS)):
+                entry.close()
+                raise GuestCrashed("it does not give room for its input")
         if entry.result == 0:
             raise LimitExceeded(
                 "memory_limit", "the input does not fit into the guest's memory",

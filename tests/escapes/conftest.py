@@ -35,7 +35,9 @@ QUICK = Limits(cpu_seconds=0.5, wall_seconds=10)
 
 HANG_SECONDS = 30.0  # a test that takes this long has found a hang
 
-PROGRAM_CODES = frozenset({"uncaught_error", "tool_error", "syntax_error", "result_not_json", "deadlock"})
+PROGRAM_CODES = frozenset(
+    {"uncaught_error", "tool_error", "syntax_error", "result_not_json", "deadlock"}
+)
 LIMIT_CODES = frozenset(
     {"cpu_limit", "wall_limit", "memory_limit", "stack_limit", "output_limit", "log_limit", "call_limit",
      "code_limit"}
@@ -63,7 +65,9 @@ async def bystander() -> AsyncIterator[Sandbox]:
         assert isinstance(planted, Completed)
         yield sandbox
         with anyio.fail_after(HANG_SECONDS):
-            found = await sandbox.run("return kept.n + (await mcp.math.one({ n: 1 })).args.n", host=echo)
+            found = await sandbox.run(
+                "return kept.n + (await mcp.math.one({ n: 1 })).args.n", host=echo
+            )
         assert isinstance(found, Completed), found
         assert found.value == 42
         clean = await sandbox.run("return [({}).polluted === undefined, typeof [].map]", host=echo)
@@ -284,7 +288,13 @@ class Wasi:
         return at, len(content)
 
     def open(
-        self, path: str | bytes, *, fd: int = 3, oflags: int = 0, rights: int = RIGHT_READ, follow: int = 1
+        self,
+        path: str | bytes,
+        *,
+        fd: int = 3,
+        oflags: int = 0,
+        rights: int = RIGHT_READ,
+        follow: int = 1,
     ) -> tuple[int, int]:
         """Give errno and the new descriptor."""
         errno = self.call("path_open", fd, follow, *self.text(path), oflags, rights, 0, 0, _RESULT)
@@ -381,7 +391,9 @@ def _reactor(lies: Sequence[Lie], reserve: str) -> str:
             f"(i32.store (i32.const {64 + 4 * i}) (i32.const {field & 0xFFFFFFFF}))"
             for i, field in enumerate(fields)
         )
-        cases.append(f"(if (i32.eq (global.get $n) (i32.const {number})) (then {lie.body} {stores}))")
+        cases.append(
+            f"(if (i32.eq (global.get $n) (i32.const {number})) (then {lie.body} {stores}))"
+        )
         at += len(lie.outbox)
     pages = (at >> 16) + 2
     begin = struct.pack("<8I", 4096, 32768, _OUTBOX, 0, 0, 0xFFFFFFFF, 0, 0)

@@ -71,7 +71,11 @@ async def test_calls_that_are_never_answered_end_at_the_wall_limit(run):
     async def host(call):
         await anyio.sleep_forever()
 
-    outcome = await run("for (let i = 0; i < 500; i++) mcp.a.b(); return 1", host=host, limits=Limits(wall_seconds=0.3))
+    outcome = await run(
+        "for (let i = 0; i < 500; i++) mcp.a.b(); return 1",
+        host=host,
+        limits=Limits(wall_seconds=0.3),
+    )
     assert outcome.error.code == "wall_limit"
     assert {record.outcome for record in outcome.calls} == {"cancelled"}
 
@@ -82,7 +86,8 @@ async def test_a_flood_of_suspended_calls_can_be_put_away():
 
     async with Sandbox(limits=Limits(calls_in_flight=8)) as sandbox:
         suspended = await sandbox.run(
-            "return (await Promise.all(Array.from({ length: 2000 }, (_, i) => mcp.a.b({ i })))).length", host=host
+            "return (await Promise.all(Array.from({ length: 2000 }, (_, i) => mcp.a.b({ i })))).length",
+            host=host,
         )
         assert len(suspended.calls) == 2000
         data = sandbox.snapshot()

@@ -34,12 +34,16 @@ async def test_too_much_output_ends_at_the_log_limit(run, code):
 
 
 async def test_unhandled_rejections_are_part_of_the_output_and_cut_with_it(run):
-    outcome = await run("for (;;) { Promise.reject('x'.repeat(500)); await mcp.a.b() }", limits=LIMITS)
+    outcome = await run(
+        "for (;;) { Promise.reject('x'.repeat(500)); await mcp.a.b() }", limits=LIMITS
+    )
     assert outcome.error.code in {"log_limit", "call_limit"}
     assert sum(len(log.text.encode()) for log in outcome.logs) <= LIMITS.log_bytes + 4096
 
 
-@pytest.mark.parametrize("line", ["console.log('')", "console.log()", "console.group(''); console.groupEnd()"])
+@pytest.mark.parametrize(
+    "line", ["console.log('')", "console.log()", "console.group(''); console.groupEnd()"]
+)
 async def test_lines_of_nothing_count_too(run, line):
     """Each is a line for the reader and an object in the host, though its text has no bytes."""
     outcome = await run(
@@ -51,7 +55,9 @@ async def test_lines_of_nothing_count_too(run, line):
 
 
 async def test_the_output_before_the_limit_is_kept(run):
-    outcome = await run("console.log('first'); for (;;) console.log('x'.repeat(1000))", limits=LIMITS)
+    outcome = await run(
+        "console.log('first'); for (;;) console.log('x'.repeat(1000))", limits=LIMITS
+    )
     assert outcome.logs[0].text == "first"
 
 

@@ -14,7 +14,13 @@ const forbidden = ['process', 'require', 'module', '__dirname', 'global', 'Buffe
 
 
 async def test_no_host_object_is_in_reach(value):
-    assert await value(FOUND + "return forbidden.filter((name) => name in globalThis || typeof globalThis[name] !== 'undefined')") == []
+    assert (
+        await value(
+            FOUND
+            + "return forbidden.filter((name) => name in globalThis || typeof globalThis[name] !== 'undefined')"
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +78,11 @@ async def test_code_made_at_run_time_still_meets_the_limits(fails):
 async def test_no_module_can_be_imported(fails, world, code):
     error = await fails(code, mounts=[world.readable()])
     assert error.code in {"uncaught_error", "syntax_error"}
-    assert "cannot import" in error.message or error.code == "syntax_error" or "TypeError" in error.message, error.message
+    assert (
+        "cannot import" in error.message
+        or error.code == "syntax_error"
+        or "TypeError" in error.message
+    ), error.message
 
 
 @pytest.mark.parametrize("code", ["fetch('http://127.0.0.1:1')", "new WebSocket('ws://127.0.0.1:1')", "Deno.connect({ port: 1 })",
@@ -95,7 +105,9 @@ async def test_memory_cannot_be_shared_and_nobody_waits_on_it(run):
             try { told.push(f()) } catch (e) { told.push(e.name) }
         return told"""
     )
-    assert outcome.value == "absent" or all(told in ("TypeError", "ReferenceError") for told in outcome.value), outcome
+    assert outcome.value == "absent" or all(
+        told in ("TypeError", "ReferenceError") for told in outcome.value
+    ), outcome
 
 
 async def test_there_is_no_webassembly(value):

@@ -5,7 +5,14 @@ import pytest
 from sandbox_host import Limits
 
 LIMITS = Limits(cpu_seconds=0.7, wall_seconds=20)
-NAMES = {"uncaught_error", "stack_limit", "memory_limit", "syntax_error", "result_not_json", "cpu_limit"}
+NAMES = {
+    "uncaught_error",
+    "stack_limit",
+    "memory_limit",
+    "syntax_error",
+    "result_not_json",
+    "cpu_limit",
+}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +78,9 @@ async def test_recursion_ends_in_a_named_error_or_not_at_all(run, code):
         assert outcome.error.code in NAMES, outcome.error
 
 
-@pytest.mark.parametrize("opening", ["(", "[", "{a:", "-", "a=>", "f(", "`${", "async()=>", "x?x:", "!", "new "])
+@pytest.mark.parametrize(
+    "opening", ["(", "[", "{a:", "-", "a=>", "f(", "`${", "async()=>", "x?x:", "!", "new "]
+)
 async def test_a_source_that_is_nothing_but_nesting_is_refused(run, opening):
     """As TypeScript too: the eraser parses before the guest does."""
     for code in (opening * 50_000, f"const x: number = 1; {opening * 50_000}"):

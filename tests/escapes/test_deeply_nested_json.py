@@ -5,7 +5,14 @@ import pytest
 from sandbox_host import SUSPEND, Completed, Failed, InvalidArguments, Limits, Sandbox, Suspended
 
 LIMITS = Limits(cpu_seconds=3, wall_seconds=20)
-NAMES = {"result_not_json", "stack_limit", "tool_error", "uncaught_error", "output_limit", "memory_limit"}
+NAMES = {
+    "result_not_json",
+    "stack_limit",
+    "tool_error",
+    "uncaught_error",
+    "output_limit",
+    "memory_limit",
+}
 BUILT = "let v = {leaf}; for (let i = 0; i < {depth}; i++) v = {step}; "
 # Every depth around Python's own recursion limit: there the parser and the printer disagree.
 DEPTHS = [50, 500, *range(920, 1010, 6), 5_000, 50_000]
@@ -71,7 +78,8 @@ async def test_a_hosts_answer_of_any_depth_arrives_or_rejects_the_call():
 
         async with Sandbox(limits=LIMITS) as sandbox:
             outcome = await sandbox.run(
-                "try { return (await mcp.a.b()).length } catch (e) { return e.code ?? e.name }", host=host
+                "try { return (await mcp.a.b()).length } catch (e) { return e.code ?? e.name }",
+                host=host,
             )
         assert isinstance(outcome, Completed), outcome
         assert outcome.value in (1, "answer_not_json", "RangeError", "SyntaxError"), depth
@@ -81,7 +89,9 @@ async def test_arguments_of_the_embedder_that_are_too_deep_are_refused():
     async with Sandbox() as sandbox:
         for depth in DEPTHS:
             try:
-                outcome = await sandbox.run("return Array.isArray(args)", host=None, args=nested(depth))
+                outcome = await sandbox.run(
+                    "return Array.isArray(args)", host=None, args=nested(depth)
+                )
             except InvalidArguments:
                 continue
             assert isinstance(outcome, Completed), outcome

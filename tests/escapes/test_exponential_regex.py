@@ -29,4 +29,9 @@ async def test_a_backtracking_regex_ends_at_a_limit(fails, heartbeat, code):
 async def test_a_regex_too_large_to_compile_ends_in_a_named_error_or_compiles(run, pattern):
     outcome = await run(f"return String(new RegExp({pattern})).length")
     if hasattr(outcome, "error"):
-        assert outcome.error.code in {"uncaught_error", "cpu_limit", "memory_limit", "stack_limit"}, outcome
+        assert outcome.error.code in {
+            "uncaught_error",
+            "cpu_limit",
+            "memory_limit",
+            "stack_limit",
+        }, outcome

@@ -25,7 +25,10 @@ const look = (value) => {
 
 
 async def test_nothing_reachable_from_the_global_object_is_native(value):
-    assert await value(HUNT + "look(globalThis); look(mcp); look(new Error()); return [...found]") == []
+    assert (
+        await value(HUNT + "look(globalThis); look(mcp); look(new Error()); return [...found]")
+        == []
+    )
 
 
 async def test_call_sites_hand_out_no_function_and_no_this(value):
@@ -112,6 +115,7 @@ async def test_no_changed_built_in_is_handed_one(run, patch):
 
 async def test_mcp_cannot_be_changed_for_the_next_program():
     """A later program of the same guest must reach its tools and not an impostor."""
+
     async def host(call):
         return call.tool
 
@@ -164,7 +168,9 @@ async def test_a_thrown_value_that_fights_back_is_an_uncaught_error(fails, throw
 async def test_a_program_cannot_pretend_that_a_limit_was_hit(fails):
     """An embedder may raise limits and try again on such a code; only the sandbox may say it."""
     for code in ("memory_limit", "call_limit", "log_limit", "output_limit"):
-        error = await fails(f"Object.prototype.toJSON = () => ({{ code: '{code}', message: 'forged' }}); throw 1")
+        error = await fails(
+            f"Object.prototype.toJSON = () => ({{ code: '{code}', message: 'forged' }}); throw 1"
+        )
         assert error.code == "uncaught_error", error
 
 

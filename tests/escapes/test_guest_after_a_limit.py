@@ -5,7 +5,14 @@ import pytest
 
 from sandbox_host import SUSPEND, Completed, Failed, Limits, NotSuspended, Sandbox, SandboxBusy
 
-LIMITS = Limits(memory_bytes=8 << 20, cpu_seconds=0.1, wall_seconds=5, log_bytes=2048, calls=20, output_bytes=2048)
+LIMITS = Limits(
+    memory_bytes=8 << 20,
+    cpu_seconds=0.1,
+    wall_seconds=5,
+    log_bytes=2048,
+    calls=20,
+    output_bytes=2048,
+)
 ENDINGS = {
     "cpu_limit": "for (;;);",
     "memory_limit": "const a = []; for (;;) a.push('x'.repeat(1e5) + a.length)",
@@ -30,7 +37,9 @@ async def test_the_next_program_starts_in_a_fresh_guest(code):
         tools.append(call.tool)
 
     async with Sandbox(limits=LIMITS) as sandbox:
-        plant = PLANT if code not in ("syntax_error", "code_limit", "deadlock", "call_limit") else ""
+        plant = (
+            PLANT if code not in ("syntax_error", "code_limit", "deadlock", "call_limit") else ""
+        )
         outcome = await sandbox.run(plant + ENDINGS[code], host=host)
         assert isinstance(outcome, Failed)
         assert outcome.error.code == code, outcome.error
@@ -38,7 +47,8 @@ async def test_the_next_program_starts_in_a_fresh_guest(code):
         with pytest.raises(NotSuspended):
             sandbox.snapshot()
         fresh = await sandbox.run(
-            "await mcp.good.call(); await new Promise((r) => setTimeout(r, 10)); return [typeof left, ({}).polluted ?? null]", host=host
+            "await mcp.good.call(); await new Promise((r) => setTimeout(r, 10)); return [typeof left, ({}).polluted ?? null]",
+            host=host,
         )
         assert isinstance(fresh, Completed), fresh
         assert fresh.value == ["undefined", None]
@@ -52,7 +62,11 @@ async def test_a_cancelled_program_leaves_nothing_either(when):
         await anyio.sleep(1)
 
     async with Sandbox() as sandbox:
-        for code in ("globalThis.left = 1; for (;;);", "globalThis.left = 1; await mcp.a.b()", "globalThis.left = 1; for (;;) await null"):
+        for code in (
+            "globalThis.left = 1; for (;;);",
+            "globalThis.left = 1; await mcp.a.b()",
+            "globalThis.left = 1; for (;;) await null",
+        ):
             with anyio.move_on_after(when):
                 await sandbox.run(code, host=host)
             outcome = await sandbox.run("return typeof left", host=host)
@@ -72,6 +86,7 @@ async def test_a_suspended_program_keeps_the_sandbox_until_it_is_resumed():
 
 async def test_limits_hold_over_a_suspension():
     """The budget that was spent before it is spent after it."""
+
     async def host(call):
         return SUSPEND if call.args.get("wait") else None
 

@@ -99,7 +99,10 @@ async def test_arguments_that_fight_back_throw_in_the_guest_and_never_arrive(run
     async def host(call):
         raise AssertionError(call)
 
-    outcome = await run(f"try {{ await mcp.a.b({arguments}); return 'sent' }} catch (e) {{ return e.name }}", host=host)
+    outcome = await run(
+        f"try {{ await mcp.a.b({arguments}); return 'sent' }} catch (e) {{ return e.name }}",
+        host=host,
+    )
     assert isinstance(outcome, Completed), outcome
     assert outcome.value == told
     assert outcome.calls == ()
@@ -111,9 +114,15 @@ async def test_arguments_that_fight_back_throw_in_the_guest_and_never_arrive(run
         ("new Proxy({ a: 1 }, {})", {"a": 1}),
         ("new Map([[1, 2]])", {}),
         ("Object.create({ inherited: 1 })", {}),
-        ("{ [Symbol('x')]: 1, f() {}, u: undefined, n: NaN, d: new Date(0) }", {"n": None, "d": "1970-01-01T00:00:00.000Z"}),
+        (
+            "{ [Symbol('x')]: 1, f() {}, u: undefined, n: NaN, d: new Date(0) }",
+            {"n": None, "d": "1970-01-01T00:00:00.000Z"},
+        ),
         ("{ a: { toJSON: () => ({ b: 1 }) } }", {"a": {"b": 1}}),
-        ("{ '': 1, '\\u0000': 2, __proto__: null, ['__proto__']: 3 }", {"": 1, "\0": 2, "__proto__": 3}),
+        (
+            "{ '': 1, '\\u0000': 2, __proto__: null, ['__proto__']: 3 }",
+            {"": 1, "\0": 2, "__proto__": 3},
+        ),
         ("undefined", {}),
     ],
 )
@@ -128,7 +137,9 @@ async def test_what_arrives_is_plain_json(run, arguments, arrived):
     assert seen == [arrived]
 
 
-@pytest.mark.parametrize("number", ["JSON.rawJSON('1e999')", "JSON.rawJSON('-1e999')", "JSON.rawJSON('9'.repeat(5000))"])
+@pytest.mark.parametrize(
+    "number", ["JSON.rawJSON('1e999')", "JSON.rawJSON('-1e999')", "JSON.rawJSON('9'.repeat(5000))"]
+)
 async def test_a_number_that_no_json_of_ours_can_carry_does_not_reach_the_host(run, number):
     """Python reads 1e999 as infinity, which no JSON can carry on to a tool."""
     seen = []
@@ -159,7 +170,12 @@ async def test_raw_json_cannot_break_out_of_its_place(run):
 
 async def test_a_getter_that_ends_the_world_ends_only_the_run(fails):
     assert (await fails("await mcp.a.b({ get x() { for (;;); } })")).code == "cpu_limit"
-    assert (await fails("await mcp.a.b({ get x() { const a = []; for (;;) a.push('x'.repeat(1e5) + a.length) } })", limits=SMALL)).code == "memory_limit"
+    assert (
+        await fails(
+            "await mcp.a.b({ get x() { const a = []; for (;;) a.push('x'.repeat(1e5) + a.length) } })",
+            limits=SMALL,
+        )
+    ).code == "memory_limit"
 
 
 async def test_the_next_program_of_the_guest_is_not_confused():

@@ -62,6 +62,7 @@ async def test_whatever_it_returns_is_an_answer_or_rejects_the_call(value, answe
 @pytest.mark.parametrize("code", [ONE, TWO], ids=["one", "two"])
 async def test_a_cancellation_that_nobody_asked_for_rejects_the_call(code):
     """`await task` of a task that was cancelled elsewhere raises it; nobody cancelled the run."""
+
     async def host(call):
         task = asyncio.ensure_future(asyncio.sleep(60))
         task.cancel()
@@ -95,10 +96,13 @@ async def test_what_must_pass_passes_and_leaves_the_sandbox_usable(code):
 
 async def test_a_host_that_calls_the_sandbox_itself_is_told_that_it_is_busy(value):
     async with Sandbox() as sandbox:
+
         async def host(call):
             return await sandbox.run("return 1", host=host)
 
-        outcome = await sandbox.run("try { await mcp.a.b() } catch (e) { return e.message }", host=host)
+        outcome = await sandbox.run(
+            "try { await mcp.a.b() } catch (e) { return e.message }", host=host
+        )
     assert "running" in outcome.value
 
 
@@ -111,7 +115,9 @@ async def test_a_host_that_never_answers_ends_at_the_wall_and_is_cancelled(run):
         finally:
             ended.append(call.id)
 
-    outcome = await run("await Promise.all([mcp.a.b(), mcp.a.c()])", host=host, limits=Limits(wall_seconds=0.1))
+    outcome = await run(
+        "await Promise.all([mcp.a.b(), mcp.a.c()])", host=host, limits=Limits(wall_seconds=0.1)
+    )
     assert outcome.error.code == "wall_limit"
     assert sorted(ended) == [1, 2]
 

@@ -9,7 +9,9 @@ TEN = 10 << 20
 ROOMY = Limits(code_bytes=16 << 20, cpu_seconds=2, wall_seconds=20)
 
 
-@pytest.mark.parametrize("piece", ["1;", "x", " ", "\n", "/*x*/", "é", "'x'+", "const x: number = 1;", "{", "\u2028"])
+@pytest.mark.parametrize(
+    "piece", ["1;", "x", " ", "\n", "/*x*/", "é", "'x'+", "const x: number = 1;", "{", "\u2028"]
+)
 async def test_source_over_the_limit_is_refused_unread(fails, heartbeat, piece):
     code = piece * (TEN // len(piece.encode()) + 1)
     async with heartbeat() as heart:
@@ -37,7 +39,12 @@ async def test_source_that_the_embedder_allows_ends_in_an_outcome(run, kind):
     begin, piece, end = KINDS[kind]
     outcome = await run(begin + piece * TEN + end, limits=ROOMY)
     if not isinstance(outcome, Completed):
-        assert outcome.error.code in {"memory_limit", "cpu_limit", "syntax_error", "uncaught_error"}, outcome.error
+        assert outcome.error.code in {
+            "memory_limit",
+            "cpu_limit",
+            "syntax_error",
+            "uncaught_error",
+        }, outcome.error
         assert len(outcome.error.source_line or "") < 10_000
 
 
@@ -55,7 +62,11 @@ async def test_erasing_counts_towards_the_wall(run, heartbeat):
         started = anyio.current_time()
         outcome = await run(code, limits=Limits(wall_seconds=0.2, cpu_seconds=0.2))
         taken = anyio.current_time() - started
-    assert isinstance(outcome, Completed) or outcome.error.code in {"wall_limit", "cpu_limit", "syntax_error"}
+    assert isinstance(outcome, Completed) or outcome.error.code in {
+        "wall_limit",
+        "cpu_limit",
+        "syntax_error",
+    }
     assert taken < 1
     assert heart.worst_seconds < 0.2
 

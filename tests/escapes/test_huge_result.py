@@ -28,18 +28,28 @@ async def test_a_result_over_the_limit_is_refused(fails, code):
 
 
 async def test_a_billion_laughs_end_at_a_limit(fails):
-    error = await fails("let a = ['lol']; for (let i = 0; i < 40; i++) a = [a, a]; return a", limits=dataclasses.replace(LIMITS, cpu_seconds=0.4))
+    error = await fails(
+        "let a = ['lol']; for (let i = 0; i < 40; i++) a = [a, a]; return a",
+        limits=dataclasses.replace(LIMITS, cpu_seconds=0.4),
+    )
     assert error.code in {"memory_limit", "cpu_limit", "output_limit"}
 
 
 @pytest.mark.parametrize(
-    "arguments", ["{ s: 'x'.repeat(2 << 20) }", "{ a: Array(600_000).fill(0) }", "{ toJSON: () => ({ s: 'x'.repeat(2 << 20) }) }"]
+    "arguments",
+    [
+        "{ s: 'x'.repeat(2 << 20) }",
+        "{ a: Array(600_000).fill(0) }",
+        "{ toJSON: () => ({ s: 'x'.repeat(2 << 20) }) }",
+    ],
 )
 async def test_arguments_over_the_limit_never_arrive(run, arguments):
     async def host(call):
         raise AssertionError(call)
 
-    outcome = await run(f"try {{ await mcp.a.b({arguments}) }} catch {{}} return 1", limits=LIMITS, host=host)
+    outcome = await run(
+        f"try {{ await mcp.a.b({arguments}) }} catch {{}} return 1", limits=LIMITS, host=host
+    )
     assert outcome.error.code == "output_limit"
     assert outcome.calls == ()
 
@@ -75,7 +85,11 @@ async def test_a_hosts_answer_over_the_limit_rejects_the_call(value):
     async def host(call):
         return "x" * (2 << 20)
 
-    got = await value("try { await mcp.a.b() } catch (e) { return e.code }", host=host, limits=Limits(input_bytes=1 << 20))
+    got = await value(
+        "try { await mcp.a.b() } catch (e) { return e.code }",
+        host=host,
+        limits=Limits(input_bytes=1 << 20),
+    )
     assert got == "input_limit"
 
 

@@ -19,7 +19,10 @@ async def host(call):
 
 async def healthy(told):
     async with Sandbox() as sandbox:
-        outcome = await sandbox.run("let n = 0; for (let i = 1; i <= 10; i++) n += (await mcp.a.b({ i })).i; return n", host=host)
+        outcome = await sandbox.run(
+            "let n = 0; for (let i = 1; i <= 10; i++) n += (await mcp.a.b({ i })).i; return n",
+            host=host,
+        )
     assert isinstance(outcome, Completed), outcome
     assert outcome.value == 55
     told.append(outcome.value)
@@ -45,7 +48,15 @@ async def test_one_of_each_at_once_all_end_by_name_and_the_healthy_one_is_right(
                     tasks.start_soon(healthy, well)
                     await anyio.sleep(0.05)
     assert len(told) == 2 * len(ATTACKS)
-    assert set(told) <= {"cpu_limit", "memory_limit", "stack_limit", "call_limit", "log_limit", "output_limit", "uncaught_error"}
+    assert set(told) <= {
+        "cpu_limit",
+        "memory_limit",
+        "stack_limit",
+        "call_limit",
+        "log_limit",
+        "output_limit",
+        "uncaught_error",
+    }
     assert len(well) == 4
     assert heart.worst_seconds < 0.2
 
@@ -55,6 +66,7 @@ async def test_endless_loops_beyond_the_number_of_workers_do_not_starve_a_health
     well, ended, told = [], [], []
 
     async with heartbeat() as heart, anyio.create_task_group() as tasks:
+
         async def loop():
             async with Sandbox(limits=Limits(cpu_seconds=30, wall_seconds=60)) as sandbox:
                 told.append(await sandbox.run("for (;;);", host=host))
@@ -74,6 +86,7 @@ async def test_endless_loops_beyond_the_number_of_workers_do_not_starve_a_health
 @pytest.mark.parametrize("count", [60])
 async def test_programs_that_call_without_end_share_the_loop(heartbeat, count):
     async with heartbeat() as heart, anyio.create_task_group() as tasks:
+
         async def spam():
             async with Sandbox(limits=Limits(calls=10**6)) as sandbox:
                 await sandbox.run("for (;;) await mcp.a.b({})", host=host)
@@ -101,7 +114,9 @@ async def test_hostile_typescript_does_not_keep_others_from_their_types(heartbea
                 await anyio.sleep(0.05)
                 with anyio.move_on_after(1):
                     async with Sandbox() as sandbox:
-                        outcome = await sandbox.run("const n: number = 41; return (n as number) + 1", host=host)
+                        outcome = await sandbox.run(
+                            "const n: number = 41; return (n as number) + 1", host=host
+                        )
                         well.append(outcome.value)
     assert well == [42]
     assert heart.worst_seconds < 0.2

@@ -43,7 +43,10 @@ async def test_a_program_that_catches_the_error_and_goes_on_stays_inside_the_lim
         return 1""",
         limits=LIMITS,
     )
-    assert getattr(outcome, "value", None) == 1 or outcome.error.code in {"memory_limit", "cpu_limit"}
+    assert getattr(outcome, "value", None) == 1 or outcome.error.code in {
+        "memory_limit",
+        "cpu_limit",
+    }
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB there")
@@ -51,7 +54,9 @@ async def test_the_process_does_not_pay_for_the_guest(fails):
     await fails("const a = []; for (;;) a.push(new Uint8Array(1 << 20))", limits=LIMITS)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for _ in range(10):
-        await fails("const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))", limits=LIMITS)
+        await fails(
+            "const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))", limits=LIMITS
+        )
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < (64 << 10)
 

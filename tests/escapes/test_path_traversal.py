@@ -69,7 +69,9 @@ async def test_no_absolute_path_leads_out(value, world, attempt, mounted):
 
 async def test_a_mount_is_reached_by_its_guest_path_and_not_by_its_host_path(value, world):
     mounts = [world.writable()]
-    assert await value("return await Deno.readTextFile('/work/plain.txt')", mounts=mounts) == "plain"
+    assert (
+        await value("return await Deno.readTextFile('/work/plain.txt')", mounts=mounts) == "plain"
+    )
     told = await value(
         "try { return await Deno.readTextFile(args) } catch (e) { return e.name }",
         mounts=mounts, args=str(world.mount / "plain.txt"),
@@ -95,13 +97,22 @@ async def test_one_mount_is_no_way_into_the_other(value, world):
 async def test_a_raw_module_gets_no_further(wasi):
     """The same through WASI itself, and without telling which files exist outside."""
     module = wasi()
-    told = {module.open(path)[0] for path in ("../outside/secret.txt", "../outside/missing", "../outside", "..")}
+    told = {
+        module.open(path)[0]
+        for path in ("../outside/secret.txt", "../outside/missing", "../outside", "..")
+    }
     assert 0 not in told
-    absolute = {module.open(path)[0] for path in ("/etc/passwd", "/dev/null", "/etc/missing", "/dev/missing")}
+    absolute = {
+        module.open(path)[0]
+        for path in ("/etc/passwd", "/dev/null", "/etc/missing", "/dev/missing")
+    }
     assert 0 not in absolute
     assert len(told) == 1, "the errors tell what exists outside"
     assert len(absolute) == 1, "the errors tell what exists outside"
-    devices = {module.open("../" * 40 + path)[0] for path in ("dev/null", "dev/missing", "etc/passwd", "etc")}
+    devices = {
+        module.open("../" * 40 + path)[0]
+        for path in ("dev/null", "dev/missing", "etc/passwd", "etc")
+    }
     assert len(devices) == 1
     assert 0 not in devices
 

@@ -4,7 +4,17 @@ import pytest
 
 from sandbox_host import Mount
 
-TARGETS = ["../outside/secret.txt", "../outside", "plain.txt", ".", "..", "/etc/passwd", ".git", "sub", "missing"]
+TARGETS = [
+    "../outside/secret.txt",
+    "../outside",
+    "plain.txt",
+    ".",
+    "..",
+    "/etc/passwd",
+    ".git",
+    "sub",
+    "missing",
+]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -30,7 +40,10 @@ async def test_no_hard_link_can_be_made(wasi, world):
 
 async def test_a_read_only_file_cannot_be_linked_into_a_writable_mount(wasi, world):
     """GHSA-4ch3-9j33-3pmj: the read-only mount was bypassed by a hard link or rename into a writable one."""
-    module = wasi(Mount(world.mount, guest_path="/ro"), Mount(world.mount / "sub", writable=True, guest_path="/rw"))
+    module = wasi(
+        Mount(world.mount, guest_path="/ro"),
+        Mount(world.mount / "sub", writable=True, guest_path="/rw"),
+    )
     assert module.link("plain.txt", "alias", fd=3, other=4) != 0
     assert module.rename("plain.txt", "alias", fd=3, other=4) != 0
     assert module.rename("inner.txt", "alias", fd=4, other=3) != 0

@@ -11,7 +11,9 @@ HOSTILE = json.loads(
     "toJSON": "x", "then": "x", "valueOf": 1, "toString": null, "hasOwnProperty": 1, "length": -1, "__defineGetter__": 1,
     "Symbol.iterator": 1, "a": [{"__proto__": {"polluted": 1}}]}"""
 )
-CLEAN = "({}).polluted === undefined && [].polluted === undefined && (() => 1).polluted === undefined"
+CLEAN = (
+    "({}).polluted === undefined && [].polluted === undefined && (() => 1).polluted === undefined"
+)
 
 
 async def test_an_answer_is_data_whatever_its_keys(value):
@@ -29,7 +31,10 @@ async def test_an_answer_is_data_whatever_its_keys(value):
 
 
 async def test_the_embedders_args_are_data_whatever_their_keys(value):
-    told = await value(f"return [{CLEAN}, Object.getPrototypeOf(args) === Object.prototype, args.polluted === undefined]", args=HOSTILE)
+    told = await value(
+        f"return [{CLEAN}, Object.getPrototypeOf(args) === Object.prototype, args.polluted === undefined]",
+        args=HOSTILE,
+    )
     assert told == [True] * 3
 
 
@@ -88,18 +93,37 @@ async def test_arguments_and_results_reach_the_host_as_plain_data(run):
         "Object.prototype.__proto__ = null; Function.prototype.call = Function.prototype.apply = () => { throw 1 }",
     ],
 )
-@pytest.mark.parametrize("end", ["return 1", "throw new Error('e')", "return await mcp.a.b({ x: 1 })", "console.log({ a: [1] }); return 1"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "return 1",
+        "throw new Error('e')",
+        "return await mcp.a.b({ x: 1 })",
+        "console.log({ a: [1] }); return 1",
+    ],
+)
 async def test_a_polluted_guest_ends_in_an_outcome(run, pollution, end):
     """It may lie about itself; the host must get an outcome with a name, and never an exception."""
     outcome = await run(f"{pollution}; {end}")
     if not isinstance(outcome, Completed):
-        assert outcome.error.code in {"uncaught_error", "tool_error", "result_not_json", "cpu_limit", "stack_limit"}, outcome.error
+        assert outcome.error.code in {
+            "uncaught_error",
+            "tool_error",
+            "result_not_json",
+            "cpu_limit",
+            "stack_limit",
+        }, outcome.error
 
 
 async def test_what_one_sandbox_pollutes_no_other_sees():
     async with Sandbox() as hostile, Sandbox() as other:
-        await hostile.run("Object.prototype.polluted = 1; globalThis.mine = 1; Array.prototype.map = null", host=None)
-        outcome = await other.run("return [typeof mine, ({}).polluted ?? null, [1].map((x) => x)]", host=None)
+        await hostile.run(
+            "Object.prototype.polluted = 1; globalThis.mine = 1; Array.prototype.map = null",
+            host=None,
+        )
+        outcome = await other.run(
+            "return [typeof mine, ({}).polluted ?? null, [1].map((x) => x)]", host=None
+        )
     assert outcome.value == ["undefined", None, [1]]
 
 

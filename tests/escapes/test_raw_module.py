@@ -6,7 +6,14 @@ import wasmtime
 
 from sandbox_host import Completed, Failed, Limits, ModuleInvalid, Sandbox, SandboxError
 
-LIMITS = Limits(memory_bytes=4 << 20, cpu_seconds=0.2, wall_seconds=5, log_bytes=2048, calls=50, output_bytes=2048)
+LIMITS = Limits(
+    memory_bytes=4 << 20,
+    cpu_seconds=0.2,
+    wall_seconds=5,
+    log_bytes=2048,
+    calls=50,
+    output_bytes=2048,
+)
 MCP = """
 (import "mcp" "call" (func $call (param i32 i32 i32 i32) (result i32)))
 (import "mcp" "log" (func $log (param i32 i32 i32)))
@@ -66,26 +73,52 @@ ENDINGS = {
 @pytest.mark.parametrize("what", ENDINGS)
 async def test_it_ends_by_name(run_raw, what):
     body, names = ENDINGS[what]
-    assert await run_raw(module(body, head="(func $f (call $f) (drop (i32.const 0)) (call $f))")) in names
+    assert (
+        await run_raw(module(body, head="(func $f (call $f) (drop (i32.const 0)) (call $f))"))
+        in names
+    )
 
 
 async def test_memory_and_tables_stay_within_the_limits(run_raw):
-    told = await run_raw(module("(loop $l (br_if $l (i32.ne (memory.grow (i32.const 1)) (i32.const -1))))"))
+    told = await run_raw(
+        module("(loop $l (br_if $l (i32.ne (memory.grow (i32.const 1)) (i32.const -1))))")
+    )
     assert told is None  # growing is refused, and the module ends by itself
     table = "(table $t 1 funcref)"
     grow = "(loop $l (br_if $l (i32.ne (table.grow $t (ref.null func) (i32.const 1000)) (i32.const -1))))"
     assert await run_raw(module(grow, head=table)) is None
     for memory in ('(memory (export "memory") 1000)', '(memory (export "memory") 65536)'):
         assert await run_raw(module("", memory=memory)) in {"memory_limit", "module_invalid"}
-    for head in ("(table 10000000 funcref)", "(table 1 funcref)" * 50, "".join(f"(memory $m{n} 1)" for n in range(20))):
+    for head in (
+        "(table 10000000 funcref)",
+        "(table 1 funcref)" * 50,
+        "".join(f"(memory $m{n} 1)" for n in range(20)),
+    ):
         assert await run_raw(module("", head=head)) in {"module_invalid", "memory_limit"}
 
 
-@pytest.mark.parametrize("start", ["(loop $l (br $l))", CALL, "unreachable", "(drop (memory.grow (i32.const 100000)))", "(call $s)"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "(loop $l (br $l))",
+        CALL,
+        "unreachable",
+        "(drop (memory.grow (i32.const 100000)))",
+        "(call $s)",
+    ],
+)
 async def test_a_start_function_is_no_way_around(run_raw, heartbeat, start):
     async with heartbeat() as heart:
         told = await run_raw(module("", head=f"(func $s {start}) (start $s)"))
-    assert told in {"cpu_limit", "guest_crashed", "module_invalid", "call_limit", "stack_limit", "guest_protocol", None}
+    assert told in {
+        "cpu_limit",
+        "guest_crashed",
+        "module_invalid",
+        "call_limit",
+        "stack_limit",
+        "guest_protocol",
+        None,
+    }
     assert heart.worst_seconds < 0.2
 
 
@@ -131,7 +164,9 @@ async def test_its_answers_stay_its_own(run_raw):
             await anyio.sleep(0.01)
             return number
 
-        wasm = module(f"{CALL} (drop (call $answer_read (i32.const 100) (i32.const 1))) (call $result (i32.const 100) (i32.const 1))")
+        wasm = module(
+            f"{CALL} (drop (call $answer_read (i32.const 100) (i32.const 1))) (call $result (i32.const 100) (i32.const 1))"
+        )
         answers[number] = await run_raw(wasm, host=host)
 
     async with anyio.create_task_group() as tasks:
@@ -142,12 +177,16 @@ async def test_its_answers_stay_its_own(run_raw):
 
 async def test_memory_of_a_guest_that_is_gone_is_not_seen_by_the_next(run_raw):
     """Guests may share a pool of memory: what one leaves must be gone before another looks."""
+
     async def host(call):
         return None
 
     for _ in range(4):
         async with Sandbox() as sandbox:
-            await sandbox.run("globalThis.a = Array(50).fill(0).map((_, i) => 'SECRET'.repeat(3000) + i); return 1", host=host)
+            await sandbox.run(
+                "globalThis.a = Array(50).fill(0).map((_, i) => 'SECRET'.repeat(3000) + i); return 1",
+                host=host,
+            )
     # gives 1 if any byte beyond the data is not zero
     scan = """(local $at i32) (local $sum i32) (local.set $at (i32.const 64))
         (drop (memory.grow (i32.const 60)))

@@ -49,7 +49,11 @@ async def test_a_raw_module_changes_nothing_either(wasi, world):
     assert module.call("fd_filestat_set_times", fd, 0, 0, 15) != 0
     module.call("fd_fdstat_set_rights", fd, (1 << 29) - 1, (1 << 29) - 1)
     assert module.write(fd, b"x") != 0
-    for name, path in (("path_create_directory", "new"), ("path_unlink_file", "plain.txt"), ("path_remove_directory", "sub")):
+    for name, path in (
+        ("path_create_directory", "new"),
+        ("path_unlink_file", "plain.txt"),
+        ("path_remove_directory", "sub"),
+    ):
         assert module.one_path(name, path) != 0
     assert module.rename("plain.txt", "new") != 0
     assert {p: p.stat().st_mtime_ns for p in world.mount.rglob("*")} == before

@@ -32,7 +32,17 @@ def strange(world):
     os.close(here)
 
 
-NAMES = ["pipe", "pipe_link", "device_link", "terminal_link", "socket", "pipe/", "sub/../pipe", "./pipe", "/work//pipe"]
+NAMES = [
+    "pipe",
+    "pipe_link",
+    "device_link",
+    "terminal_link",
+    "socket",
+    "pipe/",
+    "sub/../pipe",
+    "./pipe",
+    "/work//pipe",
+]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +82,9 @@ async def test_they_can_be_listed_and_removed(value, strange):
 async def test_a_sandbox_that_meets_one_can_be_cancelled(strange):
     async with Sandbox(limits=Limits(wall_seconds=5), mounts=[strange.writable()]) as sandbox:
         with anyio.move_on_after(0.1):
-            await sandbox.run("for (;;) await Deno.readTextFile('pipe').catch(() => {})", host=None)
+            await sandbox.run(
+                "for (;;) await Deno.readTextFile('pipe').catch(() => {})", host=None
+            )
         outcome = await sandbox.run("return 1", host=None)
     assert isinstance(outcome, Completed)
 

@@ -59,7 +59,9 @@ async def test_no_link_leads_out(fails, linked, attempt):
 async def test_a_link_that_leads_to_itself_is_an_error(fails, linked):
     for attempt in ("Deno.readTextFile('loop')", "Deno.writeTextFile('loop/x', '')", "Deno.writeTextFile('loop', '')",
                     "Deno.mkdir('loop/x')", "Deno.rename('loop/x', 'y')"):  # fmt: skip
-        assert (await fails(f"await {attempt}", mounts=[linked.writable()])).code == "uncaught_error"
+        assert (
+            await fails(f"await {attempt}", mounts=[linked.writable()])
+        ).code == "uncaught_error"
 
 
 async def test_removing_a_tree_removes_links_and_not_what_they_lead_to(value, linked):
@@ -78,7 +80,10 @@ async def test_a_moved_link_still_leads_nowhere(fails, linked):
 
 async def test_a_link_inside_the_mount_still_works(value, world):
     (world.mount / "alias").symlink_to("plain.txt")
-    assert await value("return await Deno.readTextFile('alias')", mounts=[world.readable()]) == "plain"
+    assert (
+        await value("return await Deno.readTextFile('alias')", mounts=[world.readable()])
+        == "plain"
+    )
 
 
 @pytest.mark.parametrize("slash", ["", "/", "//", "/.", "/./"])

@@ -30,7 +30,10 @@ async def host(call):
 @pytest.fixture
 async def snapshot():
     async with Sandbox(limits=LIMITS) as sandbox:
-        await sandbox.run("const kept = [1, 2, 3]; const got = await mcp.a.b({ k: 1 }); return [kept, got]", host=host)
+        await sandbox.run(
+            "const kept = [1, 2, 3]; const got = await mcp.a.b({ k: 1 }); return [kept, got]",
+            host=host,
+        )
         return sandbox.snapshot()
 
 
@@ -58,7 +61,15 @@ async def test_an_untouched_one_goes_on(snapshot):
 
 async def test_any_flipped_bit_is_found(snapshot):
     source = random.Random(1)  # noqa: S311
-    places = {0, 7, 8, 39, 40, len(snapshot) - 1, *(source.randrange(len(snapshot)) for _ in range(25))}
+    places = {
+        0,
+        7,
+        8,
+        39,
+        40,
+        len(snapshot) - 1,
+        *(source.randrange(len(snapshot)) for _ in range(25)),
+    }
     for place in places:
         damaged = bytearray(snapshot)
         damaged[place] ^= 1 << source.randrange(8)
@@ -72,7 +83,9 @@ async def test_any_cut_is_found(snapshot):
             await restored(snapshot[:length])
 
 
-@pytest.mark.parametrize("data", [b"", b"PMLSNAP1", b"\0" * 100, b"PMLSNAP1" + b"\0" * 100, b"PMLSNAP2" + b"x" * 64])
+@pytest.mark.parametrize(
+    "data", [b"", b"PMLSNAP1", b"\0" * 100, b"PMLSNAP1" + b"\0" * 100, b"PMLSNAP2" + b"x" * 64]
+)
 async def test_what_is_no_snapshot_is_refused(data):
     with pytest.raises(SnapshotInvalid):
         await restored(data)
@@ -91,7 +104,12 @@ async def test_one_with_other_mounts_is_refused(snapshot, world):
     async with Sandbox(mounts=[world.readable()]) as sandbox:
         await sandbox.run("await mcp.a.b()", host=host)
         data = sandbox.snapshot()
-    for mounts in ([], [world.writable()], [Mount(world.mount, guest_path="/else")], [world.readable(), world.readable()]):
+    for mounts in (
+        [],
+        [world.writable()],
+        [Mount(world.mount, guest_path="/else")],
+        [world.readable(), world.readable()],
+    ):
         with pytest.raises(SnapshotForeign):
             await restored(data, mounts=mounts)
 
@@ -169,7 +187,9 @@ async def test_a_head_with_a_wrong_field_is_refused(snapshot, wrong):
         assert isinstance(outcome, Failed) or wrong == {"memory_bytes": 0}, outcome
 
 
-@pytest.mark.parametrize("source", [None, 5, "\ud800", "x" * (2 << 20)], ids=["none", "number", "surrogate", "large"])
+@pytest.mark.parametrize(
+    "source", [None, 5, "\ud800", "x" * (2 << 20)], ids=["none", "number", "surrogate", "large"]
+)
 async def test_a_source_of_another_kind_is_refused_or_harmless(snapshot, source):
     """It only serves to show where errors stand: the program is in the memory."""
     head, pages = opened(snapshot)

@@ -9,7 +9,8 @@ from sandbox_host import Completed, Limits, Sandbox
 async def test_a_million_timers_end_in_an_outcome(run, heartbeat, delay):
     async with heartbeat() as heart:
         outcome = await run(
-            f"for (let i = 0; i < 1e6; i++) setTimeout(() => {{}}, {delay}); return 1", limits=Limits(memory_bytes=8 << 20, cpu_seconds=0.4)
+            f"for (let i = 0; i < 1e6; i++) setTimeout(() => {{}}, {delay}); return 1",
+            limits=Limits(memory_bytes=8 << 20, cpu_seconds=0.4),
         )
     if not isinstance(outcome, Completed):
         assert outcome.error.code in {"memory_limit", "cpu_limit"}, outcome.error
@@ -17,14 +18,20 @@ async def test_a_million_timers_end_in_an_outcome(run, heartbeat, delay):
 
 
 async def test_an_interval_does_not_keep_a_finished_program_alive(value):
-    assert await value("setInterval(() => {}, 0); setTimeout(() => {}, 1e9); return 'done'") == "done"
+    assert (
+        await value("setInterval(() => {}, 0); setTimeout(() => {}, 1e9); return 'done'") == "done"
+    )
 
 
 async def test_an_interval_with_calls_does_not_keep_a_finished_program_alive(run):
     async def host(call):
         return None
 
-    outcome = await run("setInterval(() => { mcp.a.b() }, 0); await mcp.a.c(); return 'done'", host=host, limits=Limits(wall_seconds=5))
+    outcome = await run(
+        "setInterval(() => { mcp.a.b() }, 0); await mcp.a.c(); return 'done'",
+        host=host,
+        limits=Limits(wall_seconds=5),
+    )
     assert isinstance(outcome, Completed)
     assert outcome.value == "done"
 
@@ -36,9 +43,15 @@ async def test_timers_of_a_finished_program_do_not_call_in_the_next_ones_name():
         tools.append(call.tool)
 
     async with Sandbox() as sandbox:
-        await sandbox.run("setInterval(() => { mcp.evil.call() }, 1); setTimeout(() => mcp.evil.once(), 5); return 1", host=host)
+        await sandbox.run(
+            "setInterval(() => { mcp.evil.call() }, 1); setTimeout(() => mcp.evil.once(), 5); return 1",
+            host=host,
+        )
         tools.clear()
-        outcome = await sandbox.run("await new Promise((r) => setTimeout(r, 30)); await mcp.good.call(); return 2", host=host)
+        outcome = await sandbox.run(
+            "await new Promise((r) => setTimeout(r, 30)); await mcp.good.call(); return 2",
+            host=host,
+        )
     assert outcome.value == 2
     assert tools == ["good:call"]
 
@@ -64,12 +77,27 @@ async def test_a_promise_that_nothing_settles_is_a_deadlock_and_not_a_wait(fails
     assert (await fails("await new Promise(() => {})")).code == "deadlock"
 
 
-@pytest.mark.parametrize("delay", ["{ valueOf() { for (;;); } }", "{ valueOf() { throw 1 } }", "Symbol()", "10n", "{ [Symbol.toPrimitive]: () => mcp.a.b() }"])
+@pytest.mark.parametrize(
+    "delay",
+    [
+        "{ valueOf() { for (;;); } }",
+        "{ valueOf() { throw 1 } }",
+        "Symbol()",
+        "10n",
+        "{ [Symbol.toPrimitive]: () => mcp.a.b() }",
+    ],
+)
 async def test_a_delay_that_fights_back_does_no_harm(run, delay):
-    outcome = await run(f"setTimeout(() => {{}}, {delay}); return 1", limits=Limits(cpu_seconds=0.1))
+    outcome = await run(
+        f"setTimeout(() => {{}}, {delay}); return 1", limits=Limits(cpu_seconds=0.1)
+    )
     if not isinstance(outcome, Completed):
         assert outcome.error.code in {"cpu_limit", "uncaught_error"}
 
 
 async def test_a_timer_in_the_far_future_meets_the_wall(fails):
-    assert (await fails("await new Promise((r) => setTimeout(r, 1e8))", limits=Limits(wall_seconds=0.1))).code == "wall_limit"
+    assert (
+        await fails(
+            "await new Promise((r) => setTimeout(r, 1e8))", limits=Limits(wall_seconds=0.1)
+        )
+    ).code == "wall_limit"

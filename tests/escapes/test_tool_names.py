@@ -13,7 +13,9 @@ async def test_a_bad_name_throws_in_the_guest(run, name):
     async def host(call):
         raise AssertionError(call)
 
-    outcome = await run(f"try {{ await {name}({{}}); return 'sent' }} catch (e) {{ return e.name }}", host=host)
+    outcome = await run(
+        f"try {{ await {name}({{}}); return 'sent' }} catch (e) {{ return e.name }}", host=host
+    )
     assert isinstance(outcome, Completed), outcome
     assert outcome.value == "TypeError"
 
@@ -49,13 +51,28 @@ async def test_a_name_cannot_change_between_the_check_and_the_use(run):
     async def host(call):
         tools.append(call.tool)
 
-    await run("let n = 0; const k = { toString: () => n++ ? 'delete' : 'read' }; await mcp.fs[k]({})", host=host)
+    await run(
+        "let n = 0; const k = { toString: () => n++ ? 'delete' : 'read' }; await mcp.fs[k]({})",
+        host=host,
+    )
     assert tools == ["fs:read"]
 
 
-@pytest.mark.parametrize("key", ["Symbol.iterator", "Symbol.toPrimitive", "Symbol('x')", "Symbol.toStringTag", "Symbol.asyncIterator"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "Symbol.iterator",
+        "Symbol.toPrimitive",
+        "Symbol('x')",
+        "Symbol.toStringTag",
+        "Symbol.asyncIterator",
+    ],
+)
 async def test_symbols_name_no_tool(value, key):
-    assert await value(f"return [mcp[{key}] === undefined, mcp.a[{key}] === undefined]") == [True, True]
+    assert await value(f"return [mcp[{key}] === undefined, mcp.a[{key}] === undefined]") == [
+        True,
+        True,
+    ]
 
 
 async def test_awaiting_a_server_or_listing_it_calls_nothing(run):
@@ -63,13 +80,17 @@ async def test_awaiting_a_server_or_listing_it_calls_nothing(run):
         raise AssertionError(call)
 
     outcome = await run(
-        "const s = await mcp.a; await mcp; Object.keys(mcp); Object.keys(s); JSON.stringify({ n: 1 }); `${typeof mcp} ${typeof s}`; return 1", host=host
+        "const s = await mcp.a; await mcp; Object.keys(mcp); Object.keys(s); JSON.stringify({ n: 1 }); `${typeof mcp} ${typeof s}`; return 1",
+        host=host,
     )
     assert isinstance(outcome, Completed), outcome
 
 
 async def test_a_million_server_names_meet_a_limit_or_end(run):
     outcome = await run(
-        "for (let i = 0; i < 1e6; i++) mcp['s' + i]; return 1", limits=Limits(memory_bytes=8 << 20, cpu_seconds=2, wall_seconds=20)
+        "for (let i = 0; i < 1e6; i++) mcp['s' + i]; return 1",
+        limits=Limits(memory_bytes=8 << 20, cpu_seconds=2, wall_seconds=20),
     )
-    assert isinstance(outcome, Completed) or outcome.error.code in {"memory_limit", "cpu_limit"}, outcome
+    assert isinstance(outcome, Completed) or outcome.error.code in {"memory_limit", "cpu_limit"}, (
+        outcome
+    )

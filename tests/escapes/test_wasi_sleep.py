@@ -14,7 +14,9 @@ EVENTS, COUNT = 256, 200
 async def test_poll_oneoff_is_refused_at_once(wasi):
     module = wasi()
     # one subscription: the monotonic clock, 60 s from now
-    module.instance.memory.write(512, struct.pack("<QBxxxxxxxIxxxxQQHxxxxxx", 1, 0, 1, 60 * 10**9, 0, 0))
+    module.instance.memory.write(
+        512, struct.pack("<QBxxxxxxxIxxxxQQHxxxxxx", 1, 0, 1, 60 * 10**9, 0, 0)
+    )
     started = time.perf_counter()
     assert module.call("poll_oneoff", 512, EVENTS, 1, COUNT) != 0
     assert time.perf_counter() - started < 1
