@@ -8,7 +8,7 @@ import itertools
 from pathlib import Path
 
 from benches.harness import Figure, Plan, Samples, WrongResultError, timed_async
-from sandbox_host.engine.runtime import shared_runtime
+from sandbox_host.engine.runtime import shared_runtimes
 from sandbox_host.programs import Erasers
 
 FIGURES = (Figure("erase", "erase 2 KB of TypeScript", "ms"),)
@@ -28,7 +28,7 @@ def check(code: str) -> None:
 
 async def pml(plan: Plan) -> Samples:
     """Erase through the same door as a run."""
-    erasers, numbers = Erasers(shared_runtime()), numbered()
+    erasers, numbers = Erasers(shared_runtimes().warm), numbered()
 
     async def once() -> None:
         erased = await erasers.erase(f"{SOURCE}// {next(numbers)}\n", 1 << 20)

@@ -10,7 +10,7 @@ import collections
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeVar
 
 import anyio
@@ -162,6 +162,7 @@ class Bridge:
 
     async def _answer(self, asked: Asked) -> None:
         """Ask the host. What it raises rejects the call; only a real cancellation passes."""
+        asked = self._located(asked)
         started = time.perf_counter()
         outcome: CallOutcome = "cancelled"
         limit = self._limits.input_bytes
@@ -250,7 +251,7 @@ class Bridge:
         )
         failure = left.failure or self._breach(left)
         if failure is None:
-            self._queue.extend(self._located(asked) for asked in left.calls)
+            self._queue.extend(left.calls)
         return failure
 
     def _located(self, asked: Asked) -> Asked:
@@ -265,12 +266,9 @@ class Bridge:
             return LimitExceeded("call_limit", f"the program made more than {limits.calls} calls")
         if progress.log_bytes > limits.log_bytes + _LOG_SLACK:
             return LimitExceeded("log_limit", "the console output is larger than the log limit")
-        if any(len(text) > limits.output_bytes for text in (left.value or b"", *_args(left))):
-            return LimitExceeded("output_limit", "a message is larger than the output limit")
-        for asked in left.calls:
-            if asked.id <= progress.last_id:
-                return GuestProtocolError("a call with a number that was used before")
-            progress.last_id = asked.id
+        if left.calls and left.calls[0].id <= progress.last_id:
+            return GuestProtocolError("a call with a number that was used before")
+        progress.last_id = left.calls[-1].id if left.calls else progress.last_id
         if progress.waiting and not self._guest.can_suspend:
             return CannotSuspend(next(iter(progress.waiting.values())).tool)
         return None
@@ -317,10 +315,6 @@ class Bridge:
 
 # the guest counts the bytes of an unhandled rejection as it tells it, the host as it words it
 _LOG_SLACK = 4096
-
-
-def _args(left: Slice) -> Iterator[bytes]:
-    return (asked.args for asked in left.calls)
 
 
 def is_cancelled() -> bool:

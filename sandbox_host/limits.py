@@ -3,7 +3,7 @@
 import dataclasses
 
 MEBIBYTE = 1 << 20
-MOST_MEMORY_BYTES = 512 * MEBIBYTE  # what is reserved for a guest, of address space
+MOST_MEMORY_BYTES = 4096 * MEBIBYTE  # all that 32 bits can address
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,4 +50,4 @@ class Limits:
 
 
 _FLOORS = {"memory_bytes": 4 * MEBIBYTE, "output_bytes": 1024, "log_bytes": 1024, "calls": 1}
-_Invalid = "{name}={value} cannot work: positive, at least {floor}, memory at most 512 MiB"
+_Invalid = "{name}={value} cannot work: positive, at least {floor}, memory at most 4 GiB"

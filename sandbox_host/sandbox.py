@@ -18,7 +18,7 @@ import anyio.to_thread
 from sandbox_host import answers
 from sandbox_host.bridge import Bridge, Progress, Service, waiting_calls
 from sandbox_host.driving import Driver, LoopDebt
-from sandbox_host.engine.runtime import Runtime, shared_runtime
+from sandbox_host.engine.runtime import Runtimes, shared_runtimes
 from sandbox_host.errors import (
     AnswersMismatch,
     InvalidArguments,
@@ -45,18 +45,18 @@ def _check_entry(call: str | None) -> None:
 
 
 class Shared:
-    """What sandboxes share beside the runtime: the erased sources and the loop's debt."""
+    """What sandboxes share: the engines, the erased sources, the loop's debt."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtimes: Runtimes) -> None:
         """Begin with nothing gathered."""
-        self.runtime = runtime
-        self.erasers = Erasers(runtime)
+        self.runtimes = runtimes
+        self.erasers = Erasers(runtimes.warm)
         self.debt = LoopDebt()
 
 
 @functools.lru_cache(maxsize=1)
 def _shared() -> Shared:
-    return Shared(shared_runtime())
+    return Shared(shared_runtimes())
 
 
 class Sandbox:
@@ -166,7 +166,8 @@ class Sandbox:
         with self._busy():
             self._discard()
             try:
-                self._guest = await load_raw(shared.runtime, module, self._limits, self._opened)
+                runtime = shared.runtimes.cold
+                self._guest = await load_raw(runtime, module, self._limits, self._opened)
                 entry = self._guest.start(self._program(b"", payload, call), 0.0)
             except SandboxError as error:
                 self._discard()
@@ -218,7 +219,7 @@ class Sandbox:
     ) -> Outcome:
         """Serve a program until it rests; then keep the guest or give it up."""
         shared = self._open()
-        driver = Driver(shared.runtime.ticker, shared.debt, self._limits.cpu_seconds)
+        driver = Driver(guest.ticker, shared.debt, self._limits.cpu_seconds)
         driver.cpu_seconds = progress.cpu_seconds
         outcome: Outcome | None = None
         try:
@@ -274,10 +275,10 @@ class Sandbox:
 
     def _origin(self) -> Origin:
         mounts = tuple((mount.guest, mount.writable) for mount in self._opened)
-        return Origin(self._open().runtime.javascript.digest, mounts)
+        return Origin(self._open().runtimes.javascript.digest, mounts)
 
     def _new_guest(self, shared: Shared) -> Guest:
-        return QuickJsGuest(shared.runtime, self._limits.memory_bytes, self._opened)
+        return QuickJsGuest(shared.runtimes.for_guest(), self._limits, self._opened)
 
     def _open(self) -> Shared:
         if self._shared is None:

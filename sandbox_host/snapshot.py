@@ -24,7 +24,7 @@ _HASH_BYTES = 32
 _HEAD = struct.Struct("<I")
 _PAGE = struct.Struct("<I")
 _PAGE_BYTES = 4096
-_MOST_BYTES = 1 << 30  # a guest has at most half of it
+_MOST_BYTES = 5 << 30  # a guest has at most 4 GiB
 _FAST = 1  # zlib level: pages of small integers deflate well even so
 
 

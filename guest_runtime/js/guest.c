@@ -12,6 +12,8 @@
 #define GC_THRESHOLD (8 * 1024 * 1024) /* bytes in use before cycles are first collected: each collection writes to
                                         * every object, so it un-shares the whole image */
 
+#define SPARE_HEAP_BYTES (512 * 1024) /* free at the end of the heap, so that a small program need not grow it */
+
 JSRuntime *pml_runtime;
 JSContext *pml_context;
 pml_config pml_limits;
@@ -112,6 +114,7 @@ __attribute__((export_name("pml_init"))) int pml_init(void)
         continue;
     JS_RunGC(pml_runtime);
     pml_files_init();
+    free(malloc(SPARE_HEAP_BYTES));
     return 0;
 }
 

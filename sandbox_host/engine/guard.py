@@ -8,6 +8,7 @@ real ones read the memory of the module that calls them, so the host cannot call
 """
 
 import contextlib
+import functools
 import os
 import stat
 import threading
@@ -155,11 +156,15 @@ class Guard:
     """The replaced functions of one linker. Which guest is calling is known by the thread."""
 
     def __init__(self, engine: wasmtime.Engine) -> None:
-        """Compile the forwarder."""
+        """Prepare; the forwarder is compiled when a guest first opens a file."""
+        self._engine = engine
         self._active = threading.local()
-        linker = wasmtime.Linker(engine)
+
+    @functools.cached_property
+    def _forwarder(self) -> wasmtime.InstancePre:
+        linker = wasmtime.Linker(self._engine)
         linker.define_wasi()
-        self._forwarder = linker.instantiate_pre(wasmtime.Module(engine, _forwarder()))
+        return linker.instantiate_pre(wasmtime.Module(self._engine, _forwarder()))
 
     def open(self, store: wasmtime.Store, mounts: Sequence[OpenedMount]) -> Files:
         """Give a guest its files; called before its first file turn, never inside a call."""

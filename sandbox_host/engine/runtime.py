@@ -16,13 +16,16 @@ from sandbox_host import abi
 from sandbox_host.engine import version
 from sandbox_host.engine.compiled import CompiledModules, default_folder
 from sandbox_host.engine.guard import Guard, wasi_config
-from sandbox_host.engine.instances import Instance, new_engine, new_store
+from sandbox_host.engine.instances import WARM_GUESTS, Instance, new_engine, new_store
 from sandbox_host.engine.ticker import Ticker
-from sandbox_host.errors import GuestMissing
+from sandbox_host.errors import GuestMissing, LimitExceeded
 from sandbox_host.mounts import OpenedMount
 
 GUEST_FOLDER = Path(__file__).resolve().parent.parent / "_guest"
 JAVASCRIPT, ERASER = "quickjs.wasm", "eraser.wasm"
+
+MOST_GUESTS = 4096
+"""Guests at once in a process, beside the warm ones. Paused ones count too."""
 
 _PROBE_BYTES = (
     64 << 20
@@ -98,19 +101,23 @@ class JavaScript:
 class Runtime:
     """One engine and what is loaded into it. Safe to use from several threads."""
 
-    def __init__(self, guest_folder: Path, cache_folder: Path) -> None:
-        """Load the JavaScript guest; the eraser is loaded when first needed."""
-        installed = version.installed_version()
-        version.check_version(installed)
-        self._manifest = Manifest(guest_folder)
-        self.engine = new_engine()
+    def __init__(self, manifest: Manifest, cache_folder: Path, *, warm: bool) -> None:
+        """Make the engine; modules are loaded when first needed."""
+        self._manifest = manifest
+        self.engine = new_engine(warm=warm)
         self.ticker = Ticker(self.engine)
         self.guard = Guard(self.engine)
-        self.modules = CompiledModules(self.engine, cache_folder, installed)
+        self.modules = CompiledModules(self.engine, cache_folder, version.installed_version())
+        self.guests = 0
+        """Guests alive in this engine; whoever makes one counts it."""
+
         self._loading = threading.Lock()
-        self.javascript = JavaScript(
-            self, self._load(JAVASCRIPT), self._manifest.digest(JAVASCRIPT)
-        )
+
+    @functools.cached_property
+    def javascript(self) -> JavaScript:
+        """The JavaScript guest."""
+        with self._loading:
+            return JavaScript(self, self._load(JAVASCRIPT), self._manifest.digest(JAVASCRIPT))
 
     @functools.cached_property
     def eraser_module(self) -> wasmtime.Module:
@@ -122,15 +129,48 @@ class Runtime:
         return self.modules.load(self._manifest.digest(name), lambda: self._manifest.read(name))
 
 
+class Runtimes:
+    """The warm engine for a few guests at a time, and one for as many as it takes behind it."""
+
+    def __init__(self, guest_folder: Path, cache_folder: Path) -> None:
+        """Load the warm engine with the JavaScript guest."""
+        version.check_version(version.installed_version())
+        self._manifest = Manifest(guest_folder)
+        self._cache_folder = cache_folder
+        self._loading = threading.Lock()
+        self._cold: Runtime | None = None
+        self.warm = Runtime(self._manifest, cache_folder, warm=True)
+        self.javascript = self.warm.javascript
+
+    def for_guest(self) -> Runtime:
+        """Give the engine that the next guest shall live in."""
+        if self.warm.guests < WARM_GUESTS:
+            return self.warm
+        if self.cold.guests >= MOST_GUESTS:
+            raise LimitExceeded(
+                "guest_limit", f"{MOST_GUESTS + WARM_GUESTS} guests are alive in this process",
+                hint="close sandboxes, or put suspended programs away with snapshot()",
+            )  # fmt: skip
+        return self.cold
+
+    @property
+    def cold(self) -> Runtime:
+        """The engine without a pool: for more guests, and for raw modules."""
+        with self._loading:
+            if self._cold is None:
+                self._cold = Runtime(self._manifest, self._cache_folder, warm=False)
+            return self._cold
+
+
 _SHARED = threading.Lock()
 
 
 @functools.lru_cache(maxsize=1)
-def _load_shared() -> Runtime:
-    return Runtime(GUEST_FOLDER, default_folder(os.environ))
+def _load_shared() -> Runtimes:
+    return Runtimes(GUEST_FOLDER, default_folder(os.environ))
 
 
-def shared_runtime() -> Runtime:
-    """Give this process's runtime: compiled code holds no state, so it may be shared."""
+def shared_runtimes() -> Runtimes:
+    """Give this process's engines: compiled code holds no state, so it may be shared."""
     with _SHARED:
         return _load_shared()

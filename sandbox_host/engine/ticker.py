@@ -55,9 +55,12 @@ class Ticker:
             self._wake.wait()
             self._wake.clear()
             self._parked = False
-            while clock() < self._until or self._holds:
+            # at least one tick, however late this thread was woken: a guest may be waiting for it
+            wanted = True
+            while wanted:
                 sleep(TICK_SECONDS)
                 increment()
+                wanted = clock() < self._until or bool(self._holds)
             # parked is set before the last look: a `keep` in between sees it and wakes us
             self._parked = True
             if clock() < self._until or self._holds:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
+from sandbox_host.engine.ticker import Ticker
 from sandbox_host.errors import SandboxError
 from sandbox_host.outcome import Log
 
@@ -84,6 +85,9 @@ class Entry(Protocol):
 
 class Guest(Protocol):
     """One program's world."""
+
+    ticker: Ticker
+    """The clock that makes its polls come back."""
 
     can_suspend: bool
     """Whether a guest that waits can be put away: it has no stack then."""

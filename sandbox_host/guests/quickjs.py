@@ -25,6 +25,7 @@ from sandbox_host.errors import (
     printable,
 )
 from sandbox_host.guests.guest import TOOL, Answer, Asked, GuestState, Program, Slice
+from sandbox_host.limits import Limits
 from sandbox_host.mounts import OpenedMount
 from sandbox_host.outcome import LEVELS, Log
 
@@ -44,11 +45,14 @@ class QuickJsGuest:
 
     can_suspend = True
 
-    def __init__(self, runtime: Runtime, memory_bytes: int, mounts: Sequence[OpenedMount]) -> None:
+    def __init__(self, runtime: Runtime, limits: Limits, mounts: Sequence[OpenedMount]) -> None:
         """Instantiate a fresh guest."""
         self._runtime = runtime
+        self.ticker = runtime.ticker
         self._mounts = mounts
-        self._instance = runtime.javascript.instantiate(memory_bytes, mounts)
+        self._output_bytes = limits.output_bytes
+        self._instance = runtime.javascript.instantiate(limits.memory_bytes, mounts)
+        runtime.guests += 1
         self._memory = self._instance.memory
         self._start = self._instance.function("pml_start")
         self._settle = self._instance.function("pml_settle")
@@ -92,21 +96,23 @@ class QuickJsGuest:
         return tuple(self._files.refused) if self._files else ()
 
     def snapshot(self) -> GuestState:
-        """Copy the pages that differ from a fresh guest's."""
+        """Copy the pages that differ from a fresh guest's, as the difference."""
         memory = self._memory.read(0, self._memory.size())
         return GuestState(len(memory), changed_pages(memory, self._runtime.javascript.image()))
 
     def restore(self, state: GuestState) -> None:
-        """Write the changed pages over a fresh guest's memory."""
+        """Put the differences onto a fresh guest's memory."""
         self._memory.grow_to(state.memory_bytes)
+        memory = self._memory.window()
         for at, page in state.pages:
-            self._memory.write(at, page)
+            memory.write(at, difference(page, memory.read(at, PAGE_BYTES)))
 
     def close(self) -> None:
         """Free the guest, in the middle of an entry if need be."""
         if self._entry is not None:
             self._entry.close()
         self._instance.close()
+        self._runtime.guests -= 1
 
     def _enter(
         self, function: Any, frames: bytes, now_ms: float, files: Files | None
@@ -143,13 +149,17 @@ class QuickJsGuest:
         logs: list[Log] = []
         value: bytes | None = None
         failure: SandboxError | None = None
+        last = 0
         for frame in abi.frames(memory.read(block.outbox, block.outbox_bytes)):
             if frame.kind == abi.FRAME_CALL:
-                calls.append(_asked(frame))
+                if frame.id <= last:
+                    raise GuestProtocolError("calls that are not numbered upwards")
+                last = frame.id
+                calls.append(_asked(frame, self._output_bytes))
             elif frame.kind == abi.FRAME_LOG:
                 logs.append(_log(frame))
             elif frame.kind == abi.FRAME_DONE:
-                value = frame.a
+                value = _within(frame.a, self._output_bytes)
             elif frame.kind == abi.FRAME_FAIL:
                 failure = _failure(frame.id, frame.a)
             else:
@@ -182,24 +192,40 @@ class JsEntry:
 
 
 def changed_pages(memory: bytes, image: bytes) -> list[tuple[int, bytes]]:
-    """Give the pages of `memory` that are not as in `image`; beyond it, the non-zero ones."""
+    """Give the pages of `memory` that are not as in `image` (zeros beyond it), as differences.
+
+    Most bytes of a changed page are unchanged: their difference is zero and packs to nothing.
+    """
     zero = bytes(PAGE_BYTES)
     changed = []
     for at in range(0, len(memory), PAGE_BYTES):
         page = memory[at : at + PAGE_BYTES]
-        if page != (image[at : at + PAGE_BYTES] if at < len(image) else zero):
-            changed.append((at, page))
+        before = image[at : at + PAGE_BYTES] if at < len(image) else zero
+        if page != before:
+            changed.append((at, difference(page, before)))
     return changed
 
 
-def _asked(frame: abi.Frame) -> Asked:
+def difference(page: bytes, before: bytes) -> bytes:
+    """Give the exclusive or of two pages: what changed, and from that and either the other."""
+    return (int.from_bytes(page) ^ int.from_bytes(before)).to_bytes(len(page))
+
+
+def _within(text: bytes, limit_bytes: int) -> bytes:
+    """Hold the limit even for a guest that forgot it."""
+    if len(text) > limit_bytes:
+        raise LimitExceeded("output_limit", "a message is larger than the output limit")
+    return text
+
+
+def _asked(frame: abi.Frame, limit_bytes: int) -> Asked:
     try:
         tool = frame.a.decode()
     except UnicodeDecodeError:
         raise GuestProtocolError("a tool name is not UTF-8") from None
     if not TOOL.fullmatch(tool):
         raise GuestProtocolError("a tool name of the wrong form")
-    return Asked(frame.id, tool, frame.b, frame.line, frame.column)
+    return Asked(frame.id, tool, _within(frame.b, limit_bytes), frame.line, frame.column)
 
 
 def _log(frame: abi.Frame) -> Log:

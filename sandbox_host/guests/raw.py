@@ -51,6 +51,7 @@ class RawGuest:
     ) -> None:
         """Instantiate; a module that imports anything but `mcp` and WASI is refused."""
         self._runtime = runtime
+        self.ticker = runtime.ticker
         self._module = module
         self._limits = limits
         self._args = b"{}"
@@ -73,6 +74,7 @@ class RawGuest:
             raise ModuleInvalid(str(error).strip().splitlines()[0]) from None
         self._files = runtime.guard.open(store, mounts)
         self._entry: FiberEntry | None = None
+        runtime.guests += 1
 
     def start(self, program: Program, now_ms: float) -> "RawEntry":
         """Call the module's `run`."""
@@ -113,6 +115,7 @@ class RawGuest:
         if self._entry is not None:
             self._entry.close()
         self._instance.close()
+        self._runtime.guests -= 1
 
     def _define(self, linker: wasmtime.Linker) -> Any:
         i32 = wasmtime.ValType.i32()

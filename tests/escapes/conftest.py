@@ -24,7 +24,7 @@ import wasmtime
 from sandbox_host import Call, Completed, Failed, Limits, Mount, Outcome, Sandbox, SandboxError
 from sandbox_host.engine.guard import WASI, Files, wasi_config
 from sandbox_host.engine.instances import I32, I64, Entry, Instance, new_store
-from sandbox_host.engine.runtime import JavaScript, Runtime, shared_runtime
+from sandbox_host.engine.runtime import JavaScript, Runtime, shared_runtimes
 from sandbox_host.guests.quickjs import QuickJsGuest
 from sandbox_host.mounts import OpenedMount
 
@@ -343,7 +343,7 @@ def wasi(world: World) -> Iterator[Callable[..., Wasi]]:
     def make(*mounts: Mount) -> Wasi:
         links.update(links_out(world.mount))
         folders = [mount.opened() for mount in (mounts or (world.writable(),))]
-        opened.append(Wasi(shared_runtime(), folders))
+        opened.append(Wasi(shared_runtimes().cold, folders))
         return opened[-1]
 
     yield make
@@ -416,13 +416,13 @@ class ForgedSandbox(Sandbox):
 
     def __init__(self, module: str, **options: Any) -> None:
         super().__init__(**options)
-        self._runtime = copy.copy(shared_runtime())
+        self._runtime = copy.copy(shared_runtimes().cold)
         self._runtime.javascript = JavaScript(
             self._runtime, wasmtime.Module(self._runtime.engine, module), "forged"
         )
 
     def _new_guest(self, shared: Any) -> QuickJsGuest:
-        return QuickJsGuest(self._runtime, self._limits.memory_bytes, self._opened)
+        return QuickJsGuest(self._runtime, self._limits, self._opened)
 
 
 @pytest.fixture

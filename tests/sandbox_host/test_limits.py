@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from sandbox_host import SUSPEND, Completed, Failed, Host, Limits, Sandbox
-from sandbox_host.engine.instances import MOST_GUESTS
+from sandbox_host.engine.instances import WARM_GUESTS
+from sandbox_host.engine.runtime import MOST_GUESTS
 
 MEBIBYTE = 1 << 20
 
@@ -118,7 +119,7 @@ async def test_more_guests_than_fit_are_refused_by_name_and_harm_nobody() -> Non
         first = await stack.enter_async_context(Sandbox())
         await first.run("await mcp.a.b({})", host=never)
         outcome: Any = None
-        for _ in range(MOST_GUESTS + 1):
+        for _ in range(MOST_GUESTS + WARM_GUESTS):
             sandbox = await stack.enter_async_context(Sandbox())
             outcome = await sandbox.run("await mcp.a.b({})", host=never)
             if isinstance(outcome, Failed):

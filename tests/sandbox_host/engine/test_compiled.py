@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 def _load(
     folder: Path, source: Source, digest: str = "d1", version: str = "50.0.1"
 ) -> list[str | None]:
-    module = CompiledModules(new_engine(), folder, version).load(digest, source)
+    module = CompiledModules(new_engine(warm=False), folder, version).load(digest, source)
     return [export.name for export in module.exports]
 
 
