@@ -17,6 +17,9 @@ DEEPEST = 200
 """Nesting that a value of a guest may have. More is no data anyone reads, and Python's own limit
 depends on how deep the caller stands."""
 
+MOST_CONTAINERS = 100_000
+"""Arrays and objects in one value of a guest: reading them holds the interpreter's lock."""
+
 LARGE_BYTES = 64 << 10
 """JSON of this size takes about a millisecond to read: larger ones are read on another thread."""
 
@@ -24,7 +27,8 @@ _MESSAGE_CHARACTERS = 8000  # of an error message that goes into the guest
 _CODE_CHARACTERS = 200
 _dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _dump_ascii = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
-_MAY_OVERFLOW = re.compile(rb"[eE]\+?\d{3}|\d{309}")  # only such numbers become infinite
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 
 
 def _refuse(name: str) -> Any:
@@ -37,8 +41,7 @@ def _finite(text: str) -> float:
     return number if math.isfinite(number) else _refuse(text)
 
 
-_load = json.JSONDecoder(parse_constant=_refuse).decode
-_load_finite = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite).decode
+_load = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite).decode
 
 
 def to_json(value: Any) -> bytes:
@@ -125,19 +128,42 @@ def value_of(text: bytes) -> Any:
 
 def _read(text: bytes) -> Any:
     """Read JSON that a guest wrote: finite numbers, text that is text, no endless nesting."""
-    load = _load_finite if _MAY_OVERFLOW.search(text) else _load
+    if (
+        text.count(b"[") + text.count(b"{") > MOST_CONTAINERS
+        and _containers(text) > MOST_CONTAINERS
+    ):
+        raise ValueError(f"it has more than {MOST_CONTAINERS} arrays and objects")
     try:
-        value = load(text.decode())
+        value = _load(text.decode())
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    if text.count(b"[") + text.count(b"{") > DEEPEST and _is_deep(value):
+    if _may_be_deep(text) and _is_deep(value):
         raise ValueError(_TOO_DEEP)
-    if b"\\ud" in text.lower() and not _well_formed(value):
+    if (b"\\ud" in text or b"\\uD" in text) and not _well_formed(value):
         raise ValueError("it contains a lone surrogate, which is no text")
     return value
 
 
 _TOO_DEEP = f"it is nested more than {DEEPEST} levels deep"
+
+
+def _containers(text: bytes) -> int:
+    """Count the brackets that open something, not those inside strings."""
+    bare = _STRING.sub(b"", text)
+    return bare.count(b"[") + bare.count(b"{")
+
+
+def _may_be_deep(text: bytes) -> bool:
+    """Say whether brackets alone cannot rule out deep nesting; those in strings may mislead."""
+    brackets = text.translate(None, _NOT_BRACKETS)
+    for _ in range(DEEPEST):
+        inner = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if not inner:
+            return False
+        if len(inner) == len(brackets):
+            return True
+        brackets = inner
+    return True
 
 
 def _is_deep(value: Any) -> bool:

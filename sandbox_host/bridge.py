@@ -19,7 +19,7 @@ import anyio.lowlevel
 
 from sandbox_host import answers
 from sandbox_host.abi import LOG_LINE_BYTES
-from sandbox_host.driving import Driver, Worker, in_turn
+from sandbox_host.driving import Driver, aside
 from sandbox_host.errors import (
     CannotSuspend,
     GuestProtocolError,
@@ -111,7 +111,7 @@ class Bridge:
         with anyio.move_on_after(self._limits.wall_seconds) as wall:
             failure = await self._go_on(await self._drive(first))
         if wall.cancelled_caught:
-            failure = _wall_limit(self._limits.wall_seconds)
+            failure = wall_limit(self._limits.wall_seconds)
         self._progress.clock_ms = self._now_ms()
         self._progress.cpu_seconds = self._driver.cpu_seconds
         return await self._outcome(failure)
@@ -127,10 +127,10 @@ class Bridge:
                 return failure
             if self._is_idle():
                 return self._rest()
-            if self._wants_files or not self._queue:
+            if not self._queue:
                 await self._wait()
                 left = await self._enter()
-            elif len(self._queue) == 1 and self._timer_at is None:
+            elif len(self._queue) == 1 and self._timer_at is None and not self._wants_files:
                 await self._answer(self._queue.popleft())
                 left = await self._enter()
             else:
@@ -193,7 +193,7 @@ class Bridge:
         """Read JSON here if it is short, else on another thread."""
         if len(text) <= answers.LARGE_BYTES:
             return read()
-        return await in_turn(read, Worker())
+        return await aside(read)
 
     def _record(self, asked: Asked, outcome: CallOutcome, started: float) -> None:
         milliseconds = (time.perf_counter() - started) * 1000
@@ -258,7 +258,7 @@ class Bridge:
         line, column = self._service.original(asked.line, asked.column)
         if (line, column) == (asked.line, asked.column):
             return asked
-        return dataclasses.replace(asked, line=line, column=column)
+        return asked._replace(line=line, column=column)
 
     def _breach(self, left: Slice) -> SandboxError | None:
         progress, limits = self._progress, self._limits
@@ -328,7 +328,8 @@ def is_cancelled() -> bool:
     return task is None or task.cancelling() > 0
 
 
-def _wall_limit(seconds: float) -> LimitExceeded:
+def wall_limit(seconds: float) -> LimitExceeded:
+    """Give the error of a run that took too long."""
     return LimitExceeded(
         "wall_limit", f"the run took longer than {seconds:g} s, calls included",
         hint="split the work, or raise Limits.wall_seconds",

@@ -6,7 +6,6 @@ and the loop goes on. The time that slices took from the loop is counted, and wh
 as cores; a slice that takes long gives its place up to those that wait. Guest CPU time is metered.
 """
 
-import dataclasses
 import os
 import threading
 import time
@@ -69,17 +68,30 @@ class LoopDebt:
         return _FAIR_SECONDS / max(1, self.running)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
 class Worker:
     """What is known of work on a thread: asked to stop, begun, ended."""
 
-    stop: threading.Event = dataclasses.field(default_factory=threading.Event)
-    began: threading.Event = dataclasses.field(default_factory=threading.Event)
-    ended: threading.Event = dataclasses.field(default_factory=threading.Event)
+    def __init__(self) -> None:
+        """Begin with work that has not begun."""
+        self._deciding = threading.Lock()
+        self._began = False
+        self.stopped = False
+        self.ended = threading.Event()
+
+    def begin(self) -> bool:
+        """Say whether the work may begin: not if it was stopped before its thread came to it."""
+        with self._deciding:
+            self._began = not self.stopped
+            return self._began
+
+    def stop(self) -> None:
+        """Ask the work to end, or not to begin."""
+        with self._deciding:
+            self.stopped = True
 
     def is_inside(self) -> bool:
         """Say whether the thread is still at it."""
-        return self.began.is_set() and not self.ended.is_set()
+        return self._began and not self.ended.is_set()
 
 
 class Driver:
@@ -134,11 +146,11 @@ class Driver:
         worker = Worker()
         try:
             work = in_thread if entry.may_block else in_turn
-            return await work(lambda: self._for_a_while(entry, worker.stop), worker)
+            return await work(lambda: self._for_a_while(entry, worker), worker)
         finally:
             self.lost = worker.is_inside()
 
-    def _for_a_while(self, entry: Entry, stop: threading.Event) -> Slice | None:
+    def _for_a_while(self, entry: Entry, worker: Worker) -> Slice | None:
         """Poll until the entry ends, the budget does, or the quantum is over."""
         before = time.thread_time()
         until = time.perf_counter() + QUANTUM_SECONDS
@@ -149,7 +161,7 @@ class Driver:
             self.cpu_seconds += now - before
             before = now
             over = time.perf_counter() > until or self.cpu_seconds > self._budget
-            if left is not None or over or stop.is_set():
+            if left is not None or over or worker.stopped:
                 return left
 
 
@@ -159,8 +171,14 @@ async def in_turn(work: Callable[[], Result], worker: Worker) -> Result:
 
 
 async def in_thread(work: Callable[[], Result], worker: Worker) -> Result:
-    """Run work that may wait, or that cannot be asked to stop."""
+    """Run work that may wait in a system call."""
     return await _in_thread(work, worker, _limiter(_blocking, BLOCKING_THREADS))
+
+
+async def aside(work: Callable[[], Result]) -> Result:
+    """Run work that cannot be stopped and holds no guest: when cancelled, it is left alone."""
+    limiter = _limiter(_blocking, BLOCKING_THREADS)
+    return await _in_thread(work, Worker(), limiter, waits=False)
 
 
 def _limiter(
@@ -175,7 +193,11 @@ def _limiter(
 
 
 async def _in_thread(
-    work: Callable[[], Result], worker: Worker, limiter: anyio.CapacityLimiter
+    work: Callable[[], Result],
+    worker: Worker,
+    limiter: anyio.CapacityLimiter,
+    *,
+    waits: bool = True,
 ) -> Result:
     """Run `work` on a worker thread; when cancelled, ask it to stop and wait until it has.
 
@@ -183,7 +205,8 @@ async def _in_thread(
     """
 
     def run() -> Result:
-        worker.began.set()
+        if not worker.begin():
+            raise LimitExceeded("cancelled", "the work was cancelled before it began")
         try:
             return work()
         finally:
@@ -192,8 +215,9 @@ async def _in_thread(
     try:
         return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=limiter)
     except anyio.get_cancelled_exc_class():
-        worker.stop.set()
-        if worker.is_inside():
+        worker.stop()
+        if waits and worker.is_inside():
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(worker.ended.wait, _STOP_SECONDS)
+                own = anyio.CapacityLimiter(1)
+                await anyio.to_thread.run_sync(worker.ended.wait, _STOP_SECONDS, limiter=own)
         raise

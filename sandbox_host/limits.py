@@ -17,7 +17,7 @@ class Limits:
     """Time in which the guest computes; waiting for calls and timers costs nothing of it."""
 
     wall_seconds: float = 300.0
-    """Everything between `run` and its outcome, calls and timers included, suspension not."""
+    """Everything between `run` or `resume` and its outcome, calls and timers included."""
 
     code_bytes: int = MEBIBYTE
     """Source text, UTF-8. Written code is a few KB; this leaves room for bundles."""
@@ -42,6 +42,8 @@ class Limits:
         for field in dataclasses.fields(self):
             value, floor = getattr(self, field.name), _FLOORS.get(field.name, 0)
             if not value > 0 or value < floor:
+                raise ValueError(_Invalid.format(name=field.name, value=value, floor=floor))
+            if isinstance(value, int) and value > MOST_MEMORY_BYTES:
                 raise ValueError(_Invalid.format(name=field.name, value=value, floor=floor))
         if self.memory_bytes > MOST_MEMORY_BYTES:
             raise ValueError(

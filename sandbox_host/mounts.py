@@ -82,6 +82,24 @@ class OpenedMount:
     writable: bool
 
 
+def opened_together(mounts: Sequence[Mount]) -> tuple[OpenedMount, ...]:
+    """Look all folders up; refuse those that would contradict each other.
+
+    A read-only folder inside a writable one could be written through the outer.
+    """
+    opened = tuple(mount.opened() for mount in mounts)
+    for number, one in enumerate(opened):
+        for other in opened[:number]:
+            if one.guest == other.guest:
+                raise MountInvalid(str(one.host), f"{one.guest} is mounted twice")
+            inside = one.host.is_relative_to(other.host) or other.host.is_relative_to(one.host)
+            if inside and one.writable != other.writable:
+                raise MountInvalid(
+                    str(one.host), f"it overlaps {other.host}, and only one of them is writable"
+                )
+    return opened
+
+
 def protected_name(parts: Sequence[str]) -> str | None:
     """Give the protected name that a path touches, if any. The path is relative to its mount."""
     names = [_plain(part) for part in parts]

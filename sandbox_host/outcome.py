@@ -80,7 +80,7 @@ class Failed:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Suspended:
-    """Nothing can go on before these calls are answered by `resume`."""
+    """No call can go on before these are answered by `resume`; timers stand still meanwhile."""
 
     calls: tuple[Call, ...]
     logs: tuple[Log, ...] = ()

@@ -1,11 +1,22 @@
-"""Source text on its way into the guest: measured, its types erased, its errors placed."""
+"""Programs on their way into a guest: measured, types erased, modules compiled, errors placed."""
 
 import collections
+from collections.abc import Sequence
 
 from sandbox_host.bridge import Original
-from sandbox_host.driving import Worker, in_thread
+from sandbox_host.driving import Worker, aside, in_thread
 from sandbox_host.engine.runtime import Runtime
-from sandbox_host.errors import LimitExceeded, ProgramError, SandboxError, SyntaxFailure, printable
+from sandbox_host.errors import (
+    LimitExceeded,
+    ModuleInvalid,
+    ProgramError,
+    SandboxError,
+    SyntaxFailure,
+    printable,
+)
+from sandbox_host.guests.guest import Guest
+from sandbox_host.limits import Limits
+from sandbox_host.mounts import OpenedMount
 from sandbox_host.typescript import (
     Erased,
     Eraser,
@@ -19,6 +30,7 @@ _ERASER_TICKS = 1000  # 2 s: ordinary source of the largest size takes a quarter
 _KEPT = 64  # erased sources remembered: the same capability runs again and again
 _KEPT_CHARACTERS = 64 << 10  # of a source that is worth remembering
 _LINE_CHARACTERS = 200
+_MAGIC = b"\0asm\1\0\0\0"
 _CUT_OFF = "the program ends too early: something is not closed or not complete"
 
 
@@ -43,7 +55,7 @@ class Erasers:
         erased = self._kept.get(source)
         if erased is None:
             # off the loop: a few hostile characters can keep the eraser busy for seconds
-            erased = await in_thread(lambda: self._erase(source), Worker())
+            erased = await aside(lambda: self._erase(source))
             if len(source) <= _KEPT_CHARACTERS:
                 self._kept[source] = erased
                 if len(self._kept) > _KEPT:
@@ -114,3 +126,33 @@ def place(error: SandboxError, source: str, original: Original) -> None:
         error.line, error.column = original(error.line, error.column)
     if error.line <= len(lines):
         error.source_line = printable(lines[error.line - 1], _LINE_CHARACTERS)
+
+
+async def load_raw(
+    runtime: Runtime, module: bytes, limits: Limits, mounts: Sequence[OpenedMount]
+) -> Guest:
+    """Compile a module, or take it from the cache, off the event loop; then instantiate it."""
+    from sandbox_host.guests.raw import RawGuest  # noqa: PLC0415 - few need it
+
+    if not module.startswith(_MAGIC):  # wasmtime would take it for WebAssembly text
+        raise ModuleInvalid("it does not begin as one")
+    if len(module) > limits.code_bytes:
+        raise LimitExceeded(
+            "code_limit", f"the module has {len(module)} bytes, {limits.code_bytes} are allowed"
+        )
+
+    # may take long, and holds nothing: left alone when cancelled
+    compiled = await aside(lambda: runtime.compile_foreign(module))
+    made: list[Guest] = []
+
+    def instantiate() -> None:
+        with runtime.ticker.held():  # the module may have a start function
+            made.append(RawGuest(runtime, compiled, limits, mounts))
+
+    try:
+        await in_thread(instantiate, Worker())
+    except BaseException:
+        for guest in made:
+            guest.close()
+        raise
+    return made[0]

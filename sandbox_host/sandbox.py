@@ -8,7 +8,10 @@ import contextlib
 import functools
 import os
 import re
+import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,8 +19,8 @@ import anyio
 import anyio.to_thread
 
 from sandbox_host import answers
-from sandbox_host.bridge import Bridge, Progress, Service, waiting_calls
-from sandbox_host.driving import Driver, LoopDebt
+from sandbox_host.bridge import Bridge, Progress, Service, waiting_calls, wall_limit
+from sandbox_host.driving import Driver, LoopDebt, aside
 from sandbox_host.engine.runtime import Runtimes, shared_runtimes
 from sandbox_host.errors import (
     AnswersMismatch,
@@ -29,13 +32,14 @@ from sandbox_host.errors import (
 )
 from sandbox_host.guests.guest import Answer, Entry, Guest, Program
 from sandbox_host.guests.quickjs import QuickJsGuest
-from sandbox_host.guests.raw import load_raw
 from sandbox_host.limits import Limits
-from sandbox_host.mounts import Mount, OpenedMount
+from sandbox_host.mounts import Mount, OpenedMount, opened_together
 from sandbox_host.outcome import Call, CallOutcome, CallRecord, Failed, Host, Outcome, Suspended
-from sandbox_host.programs import Erasers, locator, place
+from sandbox_host.programs import Erasers, load_raw, locator, place
 from sandbox_host.snapshot import Origin, pack, unpack
 
+_CLOSE_SECONDS = 10.0  # for a program to stop; longer than a worker may take to notice
+_inside: ContextVar["Sandbox | None"] = ContextVar("pml_inside", default=None)
 _ENTRY = re.compile(r"[^\x00-\x1f\ud800-\udfff]{1,32}")  # 128 bytes at the most, in the guest
 
 
@@ -53,10 +57,23 @@ class Shared:
         self.erasers = Erasers(runtimes.warm)
         self.debt = LoopDebt()
 
+    async def prepare(self) -> None:
+        """Load the second engine, off the loop, when the next guest will need it."""
+        if self.runtimes.warm_is_full() and not self.runtimes.cold_is_loaded():
+            await aside(self.runtimes.load_cold)
+
+
+_SHARING = threading.Lock()
+
 
 @functools.lru_cache(maxsize=1)
-def _shared() -> Shared:
+def _make_shared() -> Shared:
     return Shared(shared_runtimes())
+
+
+def _shared() -> Shared:
+    with _SHARING:
+        return _make_shared()
 
 
 class Sandbox:
@@ -64,6 +81,8 @@ class Sandbox:
 
     Use it as an async context manager. Programs run one after another in the same guest, so what
     one leaves on `globalThis` the next one sees; a program that fails takes the guest with it.
+    `snapshot()`, and opening a restored sandbox, take time in proportion to the guest's memory, on
+    the thread that calls them.
     """
 
     def __init__(self, *, limits: Limits | None = None, mounts: Sequence[Mount] = ()) -> None:
@@ -94,11 +113,11 @@ class Sandbox:
 
     async def __aenter__(self) -> Self:
         """Load the runtime if this is the first sandbox; open the mounts."""
-        if _shared.cache_info().currsize:
+        if _make_shared.cache_info().currsize:
             self._shared = _shared()
         else:
             self._shared = await anyio.to_thread.run_sync(_shared)
-        self._opened = tuple(mount.opened() for mount in self._mounts)
+        self._opened = opened_together(self._mounts)
         if self._restoring is not None:
             self._unpack(self._restoring)
         return self
@@ -113,13 +132,20 @@ class Sandbox:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Free the guest; a program that is running is stopped first. May be called twice."""
-        if self._running is not None:
-            self._running.cancel()
-            with anyio.CancelScope(shield=True):
-                await self._rested.wait()
-        self._discard()
-        self._shared = None
+        """Free the guest; a program that is running is stopped first. May be called twice.
+
+        A host function may close the sandbox whose call it is answering: the run then ends when
+        that function does.
+        """
+        self._shared = None  # from now on nothing begins here
+        running = self._running
+        if running is None:
+            self._discard()
+        else:
+            running.cancel()
+            if _inside.get() is not self:
+                with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_SECONDS):
+                    await self._rested.wait()
 
     async def run(
         self, code: str, *, host: Host, args: Any = None, call: str | None = None
@@ -140,9 +166,11 @@ class Sandbox:
             try:
                 erased = await shared.erasers.erase(code, self._limits.code_bytes)
                 if self._guest is None:
+                    await shared.prepare()
                     self._guest = self._new_guest(shared)
                 entry = self._guest.start(self._program(erased.code.encode(), payload, call), 0.0)
             except SandboxError as error:
+                self._discard()
                 return Failed(error)
             self._source = code
             return await self._serve(
@@ -166,8 +194,11 @@ class Sandbox:
         with self._busy():
             self._discard()
             try:
-                runtime = shared.runtimes.cold
-                self._guest = await load_raw(runtime, module, self._limits, self._opened)
+                runtime = await aside(shared.runtimes.for_raw)
+                with anyio.move_on_after(self._limits.wall_seconds) as wall:
+                    self._guest = await load_raw(runtime, module, self._limits, self._opened)
+                if wall.cancelled_caught or self._guest is None:
+                    return Failed(wall_limit(self._limits.wall_seconds))
                 entry = self._guest.start(self._program(b"", payload, call), 0.0)
             except SandboxError as error:
                 self._discard()
@@ -186,7 +217,7 @@ class Sandbox:
         if not answered or not answered.keys() <= progress.waiting.keys():
             raise AnswersMismatch(answered, progress.waiting)
         with self._busy():
-            erased = await self._open().erasers.erase(self._source, self._limits.code_bytes)
+            erased = await self._open().erasers.erase(self._source, sys.maxsize)
             brought = [
                 _settled(progress, progress.waiting.pop(number), value, self._limits.input_bytes)
                 for number, value in answered.items()
@@ -241,12 +272,16 @@ class Sandbox:
         debt = self._open().debt
         self._rested = anyio.Event()
         debt.running += 1
+        token = _inside.set(self)
         try:
             with anyio.CancelScope() as self._running:
                 yield
         finally:
             stopped, self._running = self._running, None
+            _inside.reset(token)
             debt.running -= 1
+            if self._shared is None:
+                self._discard()
             self._rested.set()
         if stopped is not None and stopped.cancelled_caught:
             raise SandboxClosed

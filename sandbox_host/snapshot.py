@@ -10,16 +10,16 @@ import json
 import math
 import struct
 import zlib
-from typing import Any
+from typing import Any, cast
 
 import blake3
 
 from sandbox_host.bridge import Progress
 from sandbox_host.errors import SnapshotForeign, SnapshotInvalid
 from sandbox_host.guests.guest import TOOL, GuestState
-from sandbox_host.outcome import Call, CallRecord, Log
+from sandbox_host.outcome import LEVELS, Call, CallRecord, Level, Log
 
-MAGIC = b"PMLSNAP1"
+MAGIC = b"PMLSNAP2"
 _HASH_BYTES = 32
 _HEAD = struct.Struct("<I")
 _PAGE = struct.Struct("<I")
@@ -130,7 +130,7 @@ def _progress(said: dict[str, Any]) -> Progress:
         log_bytes=_count(said["log_bytes"]),
         calls_made=_count(said["calls_made"]),
         last_id=_count(said["last_id"]),
-        logs=[Log(*log) for log in said["logs"]],
+        logs=[Log(_level(level), str(text)) for level, text in said["logs"]],
         records=[CallRecord(*record) for record in said["records"]],
         waiting={call.id: call for call in calls},
         value=None if value is None else str(value).encode(),
@@ -148,6 +148,12 @@ def _count(said: Any) -> int:
     if not isinstance(said, int) or said < 0:
         raise ValueError(said)
     return said
+
+
+def _level(said: Any) -> Level:
+    if said not in LEVELS:
+        raise ValueError(said)
+    return cast("Level", said)
 
 
 def _tool(said: Any) -> str:

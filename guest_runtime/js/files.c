@@ -314,7 +314,7 @@ static JSValue fs_turn(JSContext *ctx, JSValueConst this_value, int argc, JSValu
     return promise;
 }
 
-/* Lets everything that waits for files go on; the caller drains the jobs and then calls with nothing waiting. */
+/* Lets everything that waits for files go on; the caller drains the jobs and ends the turn with pml_files_close. */
 void pml_files_turn(void)
 {
     JSContext *ctx = pml_context;

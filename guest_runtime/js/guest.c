@@ -147,7 +147,7 @@ static void apply(const pml_frame *frame, char *a, char *b)
         pml_settle_call(frame->kind == PML_FRAME_RESOLVE, frame->id, a, frame->a_bytes);
         break;
     case PML_FRAME_TICK:
-        while (pml_run_one_timer())
+        while (!pml_halted && pml_run_one_timer())
             run_jobs();
         break;
     case PML_FRAME_FILES:

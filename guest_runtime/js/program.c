@@ -192,9 +192,14 @@ static void await_value(JSContext *ctx, JSValue value)
 /* A function body resolves to {value}: what it returned, or its last expression. */
 static JSValue on_body(JSContext *ctx, JSValueConst this_value, int argc, JSValueConst *argv)
 {
+    JSValue value = JS_GetPropertyStr(ctx, argv[0], "value");
+
     (void)this_value;
     (void)argc;
-    await_value(ctx, JS_GetPropertyStr(ctx, argv[0], "value"));
+    if (JS_IsException(value))
+        fail_with_exception(ctx, PML_FAIL_UNCAUGHT);
+    else
+        await_value(ctx, value);
     return JS_UNDEFINED;
 }
 

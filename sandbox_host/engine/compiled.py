@@ -41,19 +41,27 @@ class CompiledModules:
 
     def load(self, digest: str, wasm: Callable[[], bytes]) -> wasmtime.Module:
         """Give the module with this hash; `wasm` is asked for its bytes only to compile."""
-        path = self._folder / f"{self._name(digest)}.cwasm"
+        path = self._path(digest)
         private = self._is_private()
         if private and (code := _checked(path)) is not None:
             with contextlib.suppress(wasmtime.WasmtimeError):
-                return wasmtime.Module.deserialize(self._engine, code)
+                module = wasmtime.Module.deserialize(self._engine, code)
+                with contextlib.suppress(OSError):
+                    os.utime(path)  # used: the last to be let go
+                return module
         module = wasmtime.Module(self._engine, wasm())
         if private:
             with contextlib.suppress(OSError):  # a full disk costs time, not the run
                 _keep(path, bytes(module.serialize()))
         return module
 
-    def _name(self, digest: str) -> str:
-        return blake3.blake3(f"{digest}|{self._key}".encode()).hexdigest()[:40]
+    def holds(self, digest: str) -> bool:
+        """Say whether there is an entry, good or not."""
+        return self._path(digest).exists()
+
+    def _path(self, digest: str) -> Path:
+        name = blake3.blake3(f"{digest}|{self._key}".encode()).hexdigest()[:40]
+        return self._folder / f"{name}.cwasm"
 
     def _is_private(self) -> bool:
         """Make the folder if need be; say whether it is ours alone."""

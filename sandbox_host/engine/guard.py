@@ -19,7 +19,7 @@ from typing import Any
 import wasmtime
 
 from sandbox_host.engine.instances import I32, I64, Entry, Instance, Memory, memory_of
-from sandbox_host.errors import SandboxError, printable
+from sandbox_host.errors import printable
 from sandbox_host.mounts import OpenedMount, protected_by_move, protected_name
 
 WASI = "wasi_snapshot_preview1"
@@ -28,7 +28,8 @@ PATH_BYTES = 4096  # the longest path a guest may name
 _REFUSALS_KEPT, _REFUSAL_CHARACTERS = 100, 300  # for the embedder's audit
 
 ERRNO_BADF, ERRNO_FAULT, ERRNO_NAMETOOLONG, ERRNO_PERM = 8, 21, 37, 63
-ERRNO_NOTCAPABLE = 76
+ERRNO_MFILE = 33
+_MOST_OPEN = 64  # files open at once in a guest: they are descriptors of our process
 
 # datasync, write, allocate, set_size. Not set_times: libc asks for it whenever it opens a file,
 # and the functions that would use it are refused.
@@ -76,6 +77,7 @@ class Files:
         """Take the forwarder that stands in the guest's store."""
         self.mounts = tuple(mounts)
         self.refused: list[str] = []
+        self.open_count = 0
         self._forwarder = forwarder
         self._functions = {name: forwarder.function(name) for name in _SIGNATURES}
 
@@ -201,7 +203,7 @@ class Guard:
                 if files is None:
                     return ERRNO_BADF
                 return check(files, memory_of(caller), arguments)
-            except (SandboxError, OSError, ValueError):
+            except Exception:  # noqa: BLE001
                 return ERRNO_FAULT
 
         return call
@@ -243,8 +245,11 @@ def _path_open(files: Files, memory: Memory, arguments: tuple[int, ...]) -> int:
         fdflags,
         _OPENED,
     )
+    if files.open_count >= _MOST_OPEN:
+        return ERRNO_MFILE
     errno = files.forward("path_open", forwarded, path)
     if errno == 0:
+        files.open_count += 1
         memory.write(result & 0xFFFFFFFF, files.opened())
     return errno
 
@@ -275,7 +280,9 @@ def _fd_close(files: Files, _memory: Memory, arguments: tuple[int, ...]) -> int:
     # a closed preopen's number would be given to the next folder that is opened
     if arguments[0] < FIRST_PREOPEN + len(files.mounts):
         return ERRNO_PERM
-    return files.forward("fd_close", arguments)
+    errno = files.forward("fd_close", arguments)
+    files.open_count -= errno == 0
+    return errno
 
 
 _CHECKS: dict[str, Callable[[Files, Memory, tuple[int, ...]], int]] = {

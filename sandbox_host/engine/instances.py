@@ -7,7 +7,9 @@ guest be dropped in the middle. wasmtime-py has no public face for this yet, so 
 uses its private bindings; `version.py` admits only releases it was proved on.
 """
 
+import contextlib
 import ctypes
+from types import ModuleType
 from typing import Any
 
 import wasmtime
@@ -20,6 +22,10 @@ from sandbox_host.errors import (
     ModuleInvalid,
     SandboxError,
 )
+
+resource: ModuleType | None = None
+with contextlib.suppress(ImportError):  # Windows has no such limits
+    import resource
 
 WASM_STACK_BYTES = 2 << 20
 """Native stack of a guest. QuickJS stops itself earlier, at its own limit, with a RangeError."""
@@ -47,6 +53,7 @@ _TRAPS = {
 }
 
 I32, I64 = 0, 1
+FUNCTION_KIND, MEMORY_KIND = ffi.WASMTIME_EXTERN_FUNC.value, ffi.WASMTIME_EXTERN_MEMORY.value
 _Trap = ctypes.POINTER(ffi.wasm_trap_t)
 _Error = ctypes.POINTER(ffi.wasmtime_error_t)
 _byref, _string_at, _memmove = ctypes.byref, ctypes.string_at, ctypes.memmove
@@ -58,6 +65,13 @@ _memory_data.restype = ctypes.c_void_p
 _memory_size = ffi.dll["wasmtime_memory_data_size"]
 _memory_size.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 _memory_size.restype = ctypes.c_size_t
+
+
+def address_space_is_limited() -> bool:
+    """Say whether `ulimit -v` holds: a pool's reservation would then end the process."""
+    return resource is not None and (
+        resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    )
 
 
 def new_engine(*, warm: bool) -> wasmtime.Engine:
@@ -147,6 +161,8 @@ class Entry:
 
     def poll(self) -> bool:
         """Run until the call is done (True) or an epoch tick passed (False)."""
+        if self._future is None:
+            raise GuestCrashed("it was closed")
         if not ffi.wasmtime_call_future_poll(self._future):
             return False
         self.close()
@@ -195,22 +211,20 @@ class Instance:
         future = ffi.wasmtime_instance_pre_instantiate_async(
             pre.ptr(), self.context, _byref(self._raw), _byref(trap), _byref(error)
         )
-        ticks = 0
-        while not ffi.wasmtime_call_future_poll(future) and ticks < _START_TICKS:
-            ticks += 1
+        done = any(ffi.wasmtime_call_future_poll(future) for _ in range(_START_TICKS))
         ffi.wasmtime_call_future_delete(future)
-        if ticks == _START_TICKS:
+        if not done:
             raise LimitExceeded("cpu_limit", "the module's start function does not end")
         if error:
             text = str(wasmtime.WasmtimeError._from_ptr(error))
             raise ModuleInvalid(text.strip().splitlines()[-1])
         if trap:
             raise trap_error(str(wasmtime.Trap._from_ptr(trap)))
-        self.memory = Memory(self.context, self._export("memory").memory)
+        self.memory = Memory(self.context, self._export("memory", MEMORY_KIND).memory)
 
     def function(self, name: str) -> Any:
         """Give an exported function, to begin entries with."""
-        return self._export(name).func
+        return self._export(name, FUNCTION_KIND).func
 
     def enter(self, function: Any, *arguments: int, results: int = 1) -> Entry:
         """Begin a call with i32 arguments and one i32 result, or none."""
@@ -220,7 +234,7 @@ class Instance:
         """Free everything of this guest at once."""
         self.store.close()
 
-    def _export(self, name: str) -> Any:
+    def _export(self, name: str, kind: int) -> Any:
         item = ffi.wasmtime_extern_t()
         text = name.encode()
         buffer = ctypes.create_string_buffer(text, len(text))
@@ -228,6 +242,8 @@ class Instance:
             self.context, _byref(self._raw), buffer, len(text), _byref(item)
         ):
             raise ModuleInvalid(f"it exports no `{name}`")
+        if int(item.kind) != kind:  # the union would be read as something it is not
+            raise ModuleInvalid(f"its `{name}` is of the wrong kind")
         return item.of
 
 

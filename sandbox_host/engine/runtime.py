@@ -1,6 +1,6 @@
-"""What all sandboxes of a process share: the engine, compiled modules, the ticker, the file guard.
+"""What all sandboxes of a process share: engines, compiled modules, tickers, file guards.
 
-Loading takes milliseconds with a warm cache and seconds without; `shared_runtime` does it once.
+Loading takes milliseconds with a warm cache and seconds without; `shared_runtimes` does it once.
 """
 
 import functools
@@ -10,15 +10,22 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+import blake3
 import wasmtime
 
 from sandbox_host import abi
 from sandbox_host.engine import version
 from sandbox_host.engine.compiled import CompiledModules, default_folder
 from sandbox_host.engine.guard import Guard, wasi_config
-from sandbox_host.engine.instances import WARM_GUESTS, Instance, new_engine, new_store
+from sandbox_host.engine.instances import (
+    WARM_GUESTS,
+    Instance,
+    address_space_is_limited,
+    new_engine,
+    new_store,
+)
 from sandbox_host.engine.ticker import Ticker
-from sandbox_host.errors import GuestMissing, LimitExceeded
+from sandbox_host.errors import GuestMissing, LimitExceeded, ModuleInvalid
 from sandbox_host.mounts import OpenedMount
 
 GUEST_FOLDER = Path(__file__).resolve().parent.parent / "_guest"
@@ -104,14 +111,21 @@ class Runtime:
     def __init__(self, manifest: Manifest, cache_folder: Path, *, warm: bool) -> None:
         """Make the engine; modules are loaded when first needed."""
         self._manifest = manifest
-        self.engine = new_engine(warm=warm)
+        self.engine = new_engine(warm=warm and not address_space_is_limited())
         self.ticker = Ticker(self.engine)
         self.guard = Guard(self.engine)
         self.modules = CompiledModules(self.engine, cache_folder, version.installed_version())
+        self.foreign_modules = CompiledModules(
+            self.engine, cache_folder / "foreign", version.installed_version()
+        )
         self.guests = 0
-        """Guests alive in this engine; whoever makes one counts it."""
+        self._counting = threading.Lock()
+        self._loading, self._loading_eraser = threading.Lock(), threading.Lock()
 
-        self._loading = threading.Lock()
+    def count(self, change: int) -> None:
+        """Count a guest that came or went; from any thread."""
+        with self._counting:
+            self.guests += change
 
     @functools.cached_property
     def javascript(self) -> JavaScript:
@@ -122,8 +136,23 @@ class Runtime:
     @functools.cached_property
     def eraser_module(self) -> wasmtime.Module:
         """The compiled TypeScript eraser."""
-        with self._loading:
+        with self._loading_eraser:
             return self._load(ERASER)
+
+    def compile_foreign(self, module: bytes) -> wasmtime.Module:
+        """Give somebody else's module, from its own cache: it must not push ours out."""
+        try:
+            digest = blake3.blake3(module).hexdigest()
+            return self.foreign_modules.load(digest, lambda: module)
+        except wasmtime.WasmtimeError as error:
+            raise ModuleInvalid(str(error).strip().splitlines()[0]) from None
+
+    def fetch_eraser(self) -> None:
+        """Load the eraser in the background, if that takes no compiling: most programs need it."""
+        if self.modules.holds(self._manifest.digest(ERASER)):
+            threading.Thread(
+                target=lambda: self.eraser_module, name="pml-eraser", daemon=True
+            ).start()
 
     def _load(self, name: str) -> wasmtime.Module:
         return self.modules.load(self._manifest.digest(name), lambda: self._manifest.read(name))
@@ -140,12 +169,27 @@ class Runtimes:
         self._loading = threading.Lock()
         self._cold: Runtime | None = None
         self.warm = Runtime(self._manifest, cache_folder, warm=True)
+        self.warm.fetch_eraser()
         self.javascript = self.warm.javascript
 
     def for_guest(self) -> Runtime:
         """Give the engine that the next guest shall live in."""
-        if self.warm.guests < WARM_GUESTS:
-            return self.warm
+        return self.for_raw() if self.warm_is_full() else self.warm
+
+    def warm_is_full(self) -> bool:
+        """Say whether the next guest will live in the second engine."""
+        return self.warm.guests >= WARM_GUESTS
+
+    def cold_is_loaded(self) -> bool:
+        """Say whether the second engine is ready."""
+        return self._cold is not None and "javascript" in vars(self._cold)
+
+    def load_cold(self) -> None:
+        """Make the second engine ready; seconds, if nothing is cached."""
+        _ = self.cold.javascript
+
+    def for_raw(self) -> Runtime:
+        """Give the second engine, if there is room in it."""
         if self.cold.guests >= MOST_GUESTS:
             raise LimitExceeded(
                 "guest_limit", f"{MOST_GUESTS + WARM_GUESTS} guests are alive in this process",

@@ -1,6 +1,7 @@
 """The clock that interrupts guests: a thread that moves the engine's epoch while guests run."""
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -24,12 +25,13 @@ class Ticker:
         self._holds: list[None] = []  # a list, because its append and pop are atomic
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
+        self._process = os.getpid()
         self._starting = threading.Lock()
 
     def keep(self, now: float) -> None:
         """Tick for a while from `now` (`time.perf_counter`). Cheap: called at every poll."""
         self._until = now + _LINGER_SECONDS
-        if self._parked:
+        if self._parked or self._process != os.getpid():
             self._start()
 
     @contextlib.contextmanager
@@ -44,6 +46,9 @@ class Ticker:
 
     def _start(self) -> None:
         with self._starting:
+            if self._process != os.getpid():  # forked: the thread stayed behind
+                self._process, self._thread, self._wake = os.getpid(), None, threading.Event()
+                self._holds = []
             if self._thread is None:
                 self._thread = threading.Thread(target=self._tick, name="pml-ticker", daemon=True)
                 self._thread.start()
@@ -61,7 +66,9 @@ class Ticker:
                 sleep(TICK_SECONDS)
                 increment()
                 wanted = clock() < self._until or bool(self._holds)
-            # parked is set before the last look: a `keep` in between sees it and wakes us
+            # parked is set before the last tick and the last look: a guest that was entered in
+            # between either yields now, or its `keep` sees that we are parked and wakes us
             self._parked = True
+            increment()
             if clock() < self._until or self._holds:
                 self._wake.set()

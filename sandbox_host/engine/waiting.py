@@ -7,9 +7,9 @@ from typing import Any
 import wasmtime
 from wasmtime import _ffi as ffi
 
-from sandbox_host.engine.instances import I32, Memory
+from sandbox_host.engine.instances import I32, MEMORY_KIND, Memory
 
-Begin = Callable[[Memory, tuple[int, ...]], None]
+Begin = Callable[[Memory | None, tuple[int, ...]], None]
 Ended = Callable[[], int | None]
 
 _NO_FINALIZER = ctypes.cast(0, ctypes.CFUNCTYPE(None, ctypes.c_void_p))
@@ -20,8 +20,8 @@ def define_waiting(
 ) -> Any:
     """Define a function of i32s that gives an i32 once `ended` has one.
 
-    `begin` gets the caller's memory and the arguments. Neither may raise. The result must be kept
-    for as long as the linker's instances live.
+    `begin` gets the caller's memory, if it has one, and the arguments. Neither may raise. The
+    result must be kept for as long as the linker's instances live.
     """
     into: list[Any] = []  # where the result goes; a guest waits in one call at a time
 
@@ -39,12 +39,13 @@ def define_waiting(
     def call(
         _env: Any, caller: Any, args: Any, count: int, results: Any, _n: int, _trap: Any, then: Any
     ) -> None:
-        context = ffi.wasmtime_caller_context(caller)
-        begin(_callers_memory(context, caller), tuple(args[i].of.i32 for i in range(count)))
-        into.append(results[0])
+        # first of all: wasmtime ends the process if there is nothing to go on with
         then[0].callback = proceed
         then[0].env = None
         then[0].finalizer = _NO_FINALIZER
+        into.append(results[0])
+        memory = _callers_memory(ffi.wasmtime_caller_context(caller), caller)
+        begin(memory, tuple(args[i].of.i32 for i in range(count)))
 
     entered = ffi.wasmtime_func_async_callback_t(call)
     i32 = wasmtime.ValType.i32()
@@ -61,8 +62,10 @@ def define_waiting(
     return entered, proceed
 
 
-def _callers_memory(context: Any, caller: Any) -> Memory:
+def _callers_memory(context: Any, caller: Any) -> Memory | None:
     item = ffi.wasmtime_extern_t()
     name = ctypes.create_string_buffer(b"memory", 6)
-    ffi.wasmtime_caller_export_get(caller, name, 6, ctypes.byref(item))
+    found = ffi.wasmtime_caller_export_get(caller, name, 6, ctypes.byref(item))
+    if not found or int(item.kind) != MEMORY_KIND:
+        return None
     return Memory(context, item.of.memory)

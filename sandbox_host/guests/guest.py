@@ -5,10 +5,9 @@ what it asks, says and became. It never waits inside an entry. An entry is polle
 drives it decides where it runs and when to give up.
 """
 
-import dataclasses
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sandbox_host.engine.ticker import Ticker
 from sandbox_host.errors import SandboxError
@@ -18,8 +17,7 @@ TOOL = re.compile(r"[^:\x00-\x1f\x7f]{1,128}:[^\x00-\x1f\x7f]{1,128}")
 """A tool id, "server:tool": one colon at least, and the first one ends the server's name."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """What to run: JavaScript (types erased), nothing for a raw module; and its input."""
 
     source: bytes
@@ -31,8 +29,7 @@ class Program:
     seed: int = 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """A call as the guest wrote it: the arguments are JSON text that nobody has read yet."""
 
     id: int
@@ -42,8 +39,7 @@ class Asked:
     column: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What becomes of a call: the value's JSON, or an error's."""
 
     id: int
@@ -51,8 +47,7 @@ class Answer:
     json: bytes
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(NamedTuple):
     """What one entry left."""
 
     calls: Sequence[Asked] = ()
@@ -65,8 +60,7 @@ class Slice:
     wants_files: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GuestState:
+class GuestState(NamedTuple):
     """A guest at rest, as the pages of its memory that differ from a fresh one's."""
 
     memory_bytes: int

@@ -52,7 +52,7 @@ class QuickJsGuest:
         self._mounts = mounts
         self._output_bytes = limits.output_bytes
         self._instance = runtime.javascript.instantiate(limits.memory_bytes, mounts)
-        runtime.guests += 1
+        runtime.count(1)
         self._memory = self._instance.memory
         self._start = self._instance.function("pml_start")
         self._settle = self._instance.function("pml_settle")
@@ -112,7 +112,7 @@ class QuickJsGuest:
         if self._entry is not None:
             self._entry.close()
         self._instance.close()
-        self._runtime.guests -= 1
+        self._runtime.count(-1)
 
     def _enter(
         self, function: Any, frames: bytes, now_ms: float, files: Files | None

@@ -8,8 +8,6 @@ open to it at any time, so its entries never run on the event loop's thread.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import anyio.to_thread
-import blake3
 import wasmtime
 
 from sandbox_host.abi import LOG_LINE_BYTES
@@ -20,11 +18,13 @@ from sandbox_host.engine.runtime import Runtime
 from sandbox_host.engine.waiting import define_waiting
 from sandbox_host.errors import (
     CannotSuspend,
+    GuestCrashed,
     GuestProtocolError,
     LimitExceeded,
     ModuleInvalid,
     SandboxError,
     UncaughtError,
+    printable,
 )
 from sandbox_host.guests.guest import TOOL, Answer, Asked, GuestState, Program, Slice
 from sandbox_host.limits import Limits
@@ -33,7 +33,6 @@ from sandbox_host.outcome import LEVELS, Log
 
 IMPORTS = "mcp"
 ENTRY = "run"
-_MAGIC = b"\0asm\1\0\0\0"
 _UNSIGNED = 0xFFFFFFFF
 
 
@@ -74,7 +73,7 @@ class RawGuest:
             raise ModuleInvalid(str(error).strip().splitlines()[0]) from None
         self._files = runtime.guard.open(store, mounts)
         self._entry: FiberEntry | None = None
-        runtime.guests += 1
+        runtime.count(1)
 
     def start(self, program: Program, now_ms: float) -> "RawEntry":
         """Call the module's `run`."""
@@ -115,7 +114,7 @@ class RawGuest:
         if self._entry is not None:
             self._entry.close()
         self._instance.close()
-        self._runtime.guests -= 1
+        self._runtime.count(-1)
 
     def _define(self, linker: wasmtime.Linker) -> Any:
         i32 = wasmtime.ValType.i32()
@@ -146,11 +145,16 @@ class RawGuest:
             except SandboxError as error:
                 self._failure = self._failure or error
                 return nothing
+            except Exception as error:  # noqa: BLE001 - wasmtime would raise it in another guest
+                self._failure = self._failure or GuestCrashed(f"a host function failed: {error}")
+                return nothing
 
         return call
 
-    def _begin(self, memory: Memory, arguments: tuple[int, ...]) -> None:
+    def _begin(self, memory: Memory | None, arguments: tuple[int, ...]) -> None:
         try:
+            if memory is None:
+                raise GuestProtocolError("it calls without a memory")
             name_at, name_bytes, args_at, args_bytes = (number & _UNSIGNED for number in arguments)
             self._calls += 1
             if self._calls > self._limits.calls:
@@ -184,7 +188,7 @@ class RawGuest:
 
     def _fail(self, memory: Memory, at: int, count: int) -> None:
         message = memory.read(at, min(count, self._limits.output_bytes)).decode(errors="replace")
-        self._failure = self._failure or UncaughtError("Error", message)
+        self._failure = self._failure or UncaughtError("Error", printable(message))
 
     def _log(self, memory: Memory, level: int, at: int, count: int) -> None:
         self._log_bytes += count + LOG_LINE_BYTES
@@ -231,28 +235,6 @@ class RawEntry:
         with self._guard.serving(self._files):
             done = self._entry.poll()
         return self._left(done)
-
-
-async def load_raw(
-    runtime: Runtime, module: bytes, limits: Limits, mounts: Sequence[OpenedMount]
-) -> RawGuest:
-    """Compile a module, or take it from the cache, off the event loop; then instantiate it."""
-    if not module.startswith(_MAGIC):  # wasmtime would take it for WebAssembly text
-        raise ModuleInvalid("it does not begin as one")
-    if len(module) > limits.code_bytes:
-        raise LimitExceeded(
-            "code_limit", f"the module has {len(module)} bytes, {limits.code_bytes} are allowed"
-        )
-
-    def load() -> RawGuest:
-        try:
-            compiled = runtime.modules.load(blake3.blake3(module).hexdigest(), lambda: module)
-        except wasmtime.WasmtimeError as error:
-            raise ModuleInvalid(str(error).strip().splitlines()[0]) from None
-        with runtime.ticker.held():  # the module may have a start function
-            return RawGuest(runtime, compiled, limits, mounts)
-
-    return await anyio.to_thread.run_sync(load)
 
 
 def _copy(memory: Memory, data: bytes, at: int, room: int) -> int:
