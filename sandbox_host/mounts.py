@@ -82,6 +82,10 @@ class OpenedMount:
     writable: bool
 
 
+def _is_writable(mount: OpenedMount) -> bool:
+    return mount.writable
+
+
 def opened_together(mounts: Sequence[Mount]) -> tuple[OpenedMount, ...]:
     """Look all folders up; refuse those that would contradict each other.
 
@@ -92,11 +96,10 @@ def opened_together(mounts: Sequence[Mount]) -> tuple[OpenedMount, ...]:
         for other in opened[:number]:
             if one.guest == other.guest:
                 raise MountInvalid(str(one.host), f"{one.guest} is mounted twice")
-            inside = one.host.is_relative_to(other.host) or other.host.is_relative_to(one.host)
-            if inside and one.writable != other.writable:
-                raise MountInvalid(
-                    str(one.host), f"it overlaps {other.host}, and only one of them is writable"
-                )
+    for outer in filter(_is_writable, opened):
+        for inner in opened:
+            if not inner.writable and inner.host.is_relative_to(outer.host):
+                raise MountInvalid(str(inner.host), f"{outer.host} around it is writable")
     return opened
 
 

