@@ -108,16 +108,22 @@ def config(*, log_bytes: int, output_bytes: int, calls: int, seed: int) -> bytes
     return _CONFIG.pack(log_bytes, output_bytes, calls, 0, seed)
 
 
+def frame_at(outbox: bytes, at: int) -> tuple[Frame, int]:
+    """Read the frame at a place in what the guest left, and where the next one begins."""
+    if len(outbox) - at < FRAME_HEADER_BYTES:
+        raise GuestProtocolError("a frame header is cut off")
+    kind, number, a_bytes, b_bytes, line, column = _HEADER.unpack_from(outbox, at)
+    a = at + FRAME_HEADER_BYTES
+    b = a + a_bytes
+    end = b + b_bytes
+    if end > len(outbox):
+        raise GuestProtocolError("a frame is longer than the outbox")
+    return Frame(kind, number, outbox[a:b], outbox[b:end], line, column), end
+
+
 def frames(outbox: bytes) -> Iterator[Frame]:
     """Split what the guest left; anything that does not add up is a `GuestProtocolError`."""
-    at, end = 0, len(outbox)
-    while at < end:
-        if end - at < FRAME_HEADER_BYTES:
-            raise GuestProtocolError("a frame header is cut off")
-        kind, number, a_bytes, b_bytes, line, column = _HEADER.unpack_from(outbox, at)
-        a = at + FRAME_HEADER_BYTES
-        b = a + a_bytes
-        at = b + b_bytes
-        if at > end:
-            raise GuestProtocolError("a frame is longer than the outbox")
-        yield Frame(kind, number, outbox[a:b], outbox[b:at], line, column)
+    at = 0
+    while at < len(outbox):
+        frame, at = frame_at(outbox, at)
+        yield frame

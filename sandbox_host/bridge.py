@@ -10,7 +10,7 @@ import collections
 import dataclasses
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import anyio
@@ -84,6 +84,33 @@ class Service:
     original: Original = unmoved
 
 
+class _Queue:
+    """Calls that have not begun, slice after slice, each read when it is its turn."""
+
+    def __init__(self) -> None:
+        self._slices: collections.deque[Sequence[Asked]] = collections.deque()
+        self._next = 0  # in the first slice
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def extend(self, calls: Sequence[Asked]) -> None:
+        if calls:
+            self._slices.append(calls)
+            self._length += len(calls)
+
+    def popleft(self) -> Asked:
+        calls = self._slices[0]
+        asked = calls[self._next]
+        self._next += 1
+        self._length -= 1
+        if self._next == len(calls):
+            self._slices.popleft()
+            self._next = 0
+        return asked
+
+
 class Bridge:
     """Drives one guest's program."""
 
@@ -96,7 +123,7 @@ class Bridge:
         self._limits = limits
         self._service = service
         self._progress = progress
-        self._queue: collections.deque[Asked] = collections.deque()
+        self._queue = _Queue()
         self._answers: list[Answer] = []
         self._active: set[int] = set()
         self._changed = anyio.Event()

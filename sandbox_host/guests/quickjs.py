@@ -7,7 +7,7 @@ the guest is checked here and only here.
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from sandbox_host import abi
 from sandbox_host.engine.guard import Files, Guard
@@ -145,17 +145,19 @@ class QuickJsGuest:
         """Read what the entry left; everything in it is the guest's word."""
         memory = self._memory.window()
         block = abi.exchange(memory.read(self._block, abi.EXCHANGE_NOW_MS))
-        calls: list[Asked] = []
+        outbox = memory.read(block.outbox, block.outbox_bytes)
+        calls = FrameCalls(outbox)
         logs: list[Log] = []
         value: bytes | None = None
         failure: SandboxError | None = None
-        last = 0
-        for frame in abi.frames(memory.read(block.outbox, block.outbox_bytes)):
+        at = last = 0
+        while at < len(outbox):
+            frame, end = abi.frame_at(outbox, at)
             if frame.kind == abi.FRAME_CALL:
                 if frame.id <= last:
                     raise GuestProtocolError("calls that are not numbered upwards")
                 last = frame.id
-                calls.append(_asked(frame, self._output_bytes))
+                calls.add(at, _asked(frame, self._output_bytes))
             elif frame.kind == abi.FRAME_LOG:
                 logs.append(_log(frame))
             elif frame.kind == abi.FRAME_DONE:
@@ -164,8 +166,41 @@ class QuickJsGuest:
                 failure = _failure(frame.id, frame.a)
             else:
                 raise GuestProtocolError(f"a frame of kind {frame.kind}")
+            at = end
         timer = None if block.timer_ms == abi.NO_TIMER else block.timer_ms / 1000
         return Slice(calls, logs, value, failure, timer, bool(block.files))
+
+
+class FrameCalls(Sequence[Asked]):
+    """The calls of one outbox, each read when it is its turn.
+
+    A flood of calls is kept as numbers: a hundred thousand objects would make Python's garbage
+    collector stop everything for as long as it takes to look at them.
+    """
+
+    def __init__(self, outbox: bytes) -> None:
+        """Begin without calls."""
+        self._outbox = outbox
+        self._places: list[int] = []
+
+    def add(self, at: int, checked: Asked) -> None:  # noqa: ARG002 - proof that it was looked at
+        """Take a call that stands at a place and was found good."""
+        self._places.append(at)
+
+    def __len__(self) -> int:
+        """Give how many there are."""
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Asked: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Asked]: ...
+    def __getitem__(self, index: int | slice) -> Asked | list[Asked]:
+        """Read one, or several."""
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        frame, _ = abi.frame_at(self._outbox, self._places[index])
+        return _asked(frame, len(frame.b))
 
 
 class JsEntry:
