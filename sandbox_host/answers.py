@@ -28,6 +28,8 @@ _CODE_CHARACTERS = 200
 _dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _dump_ascii = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+# digits become 0, an exponent's letter e; the rest of the alphabet stays as it is
+_SHAPES = bytes.maketrans(b"123456789E", b"000000000e")
 _NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 
 
@@ -41,7 +43,8 @@ def _finite(text: str) -> float:
     return number if math.isfinite(number) else _refuse(text)
 
 
-_load = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite).decode
+_load = json.JSONDecoder(parse_constant=_refuse).decode
+_load_finite = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite).decode
 
 
 def to_json(value: Any) -> bytes:
@@ -134,7 +137,7 @@ def _read(text: bytes) -> Any:
     ):
         raise ValueError(f"it has more than {MOST_CONTAINERS} arrays and objects")
     try:
-        value = _load(text.decode())
+        value = (_load_finite if _may_overflow(text) else _load)(text.decode())
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     if _may_be_deep(text) and _is_deep(value):
@@ -145,6 +148,12 @@ def _read(text: bytes) -> Any:
 
 
 _TOO_DEEP = f"it is nested more than {DEEPEST} levels deep"
+
+
+def _may_overflow(text: bytes) -> bool:
+    """Say whether a number in it may be infinite: an exponent of three digits, or 309 digits."""
+    shapes = text.translate(_SHAPES)
+    return b"0e000" in shapes or b"0e+000" in shapes or b"0" * 309 in shapes
 
 
 def _containers(text: bytes) -> int:
