@@ -34,12 +34,13 @@ from sandbox_host.outcome import (
     SUSPEND,
     Call,
     CallOutcome,
-    CallRecord,
+    CallRecords,
     Completed,
     Failed,
     Host,
     Log,
     Outcome,
+    RecordFacts,
     Suspended,
 )
 
@@ -55,7 +56,7 @@ class Progress:
     log_bytes: int = 0
     calls_made: int = 0
     logs: list[Log] = dataclasses.field(default_factory=list)
-    records: list[CallRecord] = dataclasses.field(default_factory=list)
+    records: list[RecordFacts] = dataclasses.field(default_factory=list)
     last_id: int = 0
     waiting: dict[int, Call] = dataclasses.field(default_factory=dict)
     """Calls that the host answered with SUSPEND."""
@@ -224,16 +225,8 @@ class Bridge:
 
     def _record(self, asked: Asked, outcome: CallOutcome, started: float) -> None:
         milliseconds = (time.perf_counter() - started) * 1000
-        self._progress.records.append(
-            CallRecord(
-                asked.id,
-                asked.tool,
-                outcome,
-                milliseconds,
-                asked.line or None,
-                asked.column or None,
-            )
-        )
+        place = (asked.line or None, asked.column or None)
+        self._progress.records.append((asked.id, asked.tool, outcome, milliseconds, *place))
 
     async def _wait(self) -> None:
         """Wait until there is something to bring: an answer, a timer, a file turn."""
@@ -327,7 +320,7 @@ class Bridge:
 
     async def _outcome(self, failure: SandboxError | None) -> Outcome:
         progress = self._progress
-        logs, records = tuple(progress.logs), tuple(progress.records)
+        logs, records = tuple(progress.logs), CallRecords(progress.records)
         if failure is not None:
             return Failed(failure, logs, records)
         if progress.waiting:

@@ -1,8 +1,8 @@
 """The values that cross the sandbox's edge: a call, its record, a log line, the outcomes."""
 
 import dataclasses
-from collections.abc import Awaitable, Callable
-from typing import Any, Final, Literal
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Literal, overload
 
 from sandbox_host.errors import SandboxError
 
@@ -47,6 +47,50 @@ class CallRecord:
     column: int | None = None
 
 
+RecordFacts = tuple[int, str, CallOutcome, float, int | None, int | None]
+"""The fields of a `CallRecord`, in order."""
+
+
+class CallRecords(Sequence[CallRecord]):
+    """The calls of a run, in the order in which they ended.
+
+    Kept as plain tuples, which Python's garbage collector leaves alone: a program may make very
+    many calls, and the loop must not stand still while a hundred thousand objects are looked at.
+    """
+
+    def __init__(self, facts: Sequence[RecordFacts] = ()) -> None:
+        """Hold the facts."""
+        self._facts = tuple(facts)
+
+    def __len__(self) -> int:
+        """Give how many there are."""
+        return len(self._facts)
+
+    @overload
+    def __getitem__(self, index: int) -> CallRecord: ...
+    @overload
+    def __getitem__(self, index: slice) -> "CallRecords": ...
+    def __getitem__(self, index: int | slice) -> "CallRecord | CallRecords":
+        """Give one, or a part."""
+        if isinstance(index, slice):
+            return CallRecords(self._facts[index])
+        return CallRecord(*self._facts[index])
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with any sequence of records."""
+        if isinstance(other, CallRecords):
+            return self._facts == other._facts
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        """Hash by the facts."""
+        return hash(self._facts)
+
+    def __repr__(self) -> str:
+        """Show the records."""
+        return repr(tuple(self))
+
+
 Level = Literal["debug", "log", "info", "warn", "error"]
 LEVELS: tuple[Level, ...] = ("debug", "log", "info", "warn", "error")
 """In the order of the ABI's numbers."""
@@ -66,7 +110,7 @@ class Completed:
 
     value: Any
     logs: tuple[Log, ...] = ()
-    calls: tuple[CallRecord, ...] = ()
+    calls: Sequence[CallRecord] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,7 +119,7 @@ class Failed:
 
     error: SandboxError
     logs: tuple[Log, ...] = ()
-    calls: tuple[CallRecord, ...] = ()
+    calls: Sequence[CallRecord] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -84,7 +128,7 @@ class Suspended:
 
     calls: tuple[Call, ...]
     logs: tuple[Log, ...] = ()
-    answered: tuple[CallRecord, ...] = ()
+    answered: Sequence[CallRecord] = ()
 
 
 Outcome = Completed | Failed | Suspended

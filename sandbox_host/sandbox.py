@@ -34,7 +34,7 @@ from sandbox_host.guests.guest import Answer, Entry, Guest, Program
 from sandbox_host.guests.quickjs import QuickJsGuest
 from sandbox_host.limits import Limits
 from sandbox_host.mounts import Mount, OpenedMount, opened_together
-from sandbox_host.outcome import Call, CallOutcome, CallRecord, Failed, Host, Outcome, Suspended
+from sandbox_host.outcome import Call, CallOutcome, CallRecords, Failed, Host, Outcome, Suspended
 from sandbox_host.programs import Erasers, load_raw, locator, place
 from sandbox_host.snapshot import Origin, pack, unpack
 
@@ -227,7 +227,7 @@ class Sandbox:
                 entry = guest.settle(brought, progress.clock_ms, tick=False, files=False)
             except SandboxError as error:
                 self._discard()
-                return Failed(error, tuple(progress.logs), tuple(progress.records))
+                return Failed(error, tuple(progress.logs), CallRecords(progress.records))
             return await self._serve(guest, entry, progress, Service(host, locator(erased)))
 
     def snapshot(self) -> bytes:
@@ -350,6 +350,5 @@ def _settled(progress: Progress, call: Call, value: Any, limit_bytes: int) -> An
     else:
         answer = answers.resolved(call, value, limit_bytes)
     outcome: CallOutcome = "ok" if answer.ok else "error"
-    record = CallRecord(call.id, call.tool, outcome, 0.0, call.line, call.column)
-    progress.records.append(record)
+    progress.records.append((call.id, call.tool, outcome, 0.0, call.line, call.column))
     return answer

@@ -49,7 +49,7 @@ def pack(origin: Origin, source: str, state: GuestState, progress: Progress) -> 
             "log_bytes": progress.log_bytes,
             "calls_made": progress.calls_made,
             "logs": [dataclasses.astuple(log) for log in progress.logs],
-            "records": [dataclasses.astuple(record) for record in progress.records],
+            "records": progress.records,
             "last_id": progress.last_id,
             "waiting": [
                 [call.id, call.tool, call.args, call.line, call.column]
@@ -137,7 +137,7 @@ def _progress(said: dict[str, Any]) -> Progress:
         calls_made=_count(said["calls_made"]),
         last_id=_count(said["last_id"]),
         logs=[Log(_level(level), str(text)) for level, text in said["logs"]],
-        records=[CallRecord(*record) for record in said["records"]],
+        records=[dataclasses.astuple(CallRecord(*record)) for record in said["records"]],
         waiting={call.id: call for call in calls},
         value=None if value is None else str(value).encode(),
     )
