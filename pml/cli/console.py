@@ -4,8 +4,10 @@ Nothing that a program wrote reaches a terminal with its control, ANSI or bidi c
 that goes to a file or a pipe is exact. Words are escaped wherever they go.
 """
 
+import contextlib
 import dataclasses
 import json
+import os
 from collections.abc import Mapping
 from typing import Any, BinaryIO, Literal, Self, TextIO
 
@@ -84,10 +86,18 @@ class Console:
         try:
             self.stdout.write(f"{text}\n".encode(errors="backslashreplace"))
             self.stdout.flush()
-        except BrokenPipeError:  # the reader has seen enough
-            raise
         except OSError as error:
+            self._forget_unwritten()
+            if isinstance(error, BrokenPipeError):
+                raise  # whoever reads has seen enough
             raise OutputLostError(error.strerror or str(error)) from None
+
+    def _forget_unwritten(self) -> None:
+        """Let what could not be written go: Python would try again at exit, and fail again."""
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.stdout.fileno())
+            os.close(nowhere)
 
 
 def shown(text: str) -> str:
