@@ -152,6 +152,7 @@ class Driver:
 
     def _for_a_while(self, entry: Entry, worker: Worker) -> Slice | None:
         """Poll until the entry ends, the budget does, or the quantum is over."""
+        entry.relax()
         before = time.thread_time()
         until = time.perf_counter() + QUANTUM_SECONDS
         while True:

@@ -15,6 +15,7 @@ from typing import Any
 import wasmtime
 from wasmtime import _ffi as ffi
 
+from sandbox_host.engine.ticker import RELAXED_TICKS
 from sandbox_host.errors import (
     GuestCrashed,
     GuestProtocolError,
@@ -134,7 +135,7 @@ def new_store(
 class Entry:
     """One call in progress. Whoever began it polls it to its end or closes it."""
 
-    __slots__ = ("_arguments", "_error", "_function", "_future", "_results", "_trap")
+    __slots__ = ("_arguments", "_context", "_error", "_function", "_future", "_results", "_trap")
 
     def __init__(
         self, context: Any, function: Any, arguments: tuple[tuple[int, int], ...], results: int = 1
@@ -152,7 +153,9 @@ class Entry:
         self._function, self._arguments = function, values
         self._results = (ffi.wasmtime_val_t * 1)()
         self._trap, self._error = _Trap(), _Error()
+        self._context = context
         # set before every entry: the ticks that passed while the guest was at rest do not count
+        ffi.wasmtime_context_epoch_deadline_async_yield_and_update(context, 1)
         ffi.wasmtime_context_set_epoch_deadline(context, 1)
         self._future: Any = ffi.wasmtime_func_call_async(
             context, _byref(function), values, count, self._results, results,
@@ -169,6 +172,10 @@ class Entry:
         if self._error or self._trap:
             raise self._failure()
         return True
+
+    def relax(self) -> None:
+        """Yield only every few ticks from now on: the call has a thread of its own."""
+        ffi.wasmtime_context_epoch_deadline_async_yield_and_update(self._context, RELAXED_TICKS)
 
     @property
     def result(self) -> int:

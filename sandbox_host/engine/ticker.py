@@ -11,6 +11,9 @@ import wasmtime
 TICK_SECONDS = 0.002
 """How long a guest may hold a thread before it is asked whether to go on."""
 
+RELAXED_TICKS = 5
+"""Ticks, 10 ms in all, between two polls of a guest that has a thread of its own."""
+
 _LINGER_SECONDS = 0.05  # ticks on after the last entry, so that the next one need not wake it
 
 
@@ -66,9 +69,10 @@ class Ticker:
                 sleep(TICK_SECONDS)
                 increment()
                 wanted = clock() < self._until or bool(self._holds)
-            # parked is set before the last tick and the last look: a guest that was entered in
+            # parked is set before the last ticks and the last look: a guest that was entered in
             # between either yields now, or its `keep` sees that we are parked and wakes us
             self._parked = True
-            increment()
+            for _ in range(RELAXED_TICKS):
+                increment()
             if clock() < self._until or self._holds:
                 self._wake.set()

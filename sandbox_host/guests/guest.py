@@ -73,6 +73,9 @@ class Entry(Protocol):
     may_block: bool
     """Whether it may wait in a system call: then it never runs on the event loop's thread."""
 
+    def relax(self) -> None:
+        """Let polls take a few ticks from now on: whoever polls has time."""
+
     def poll(self) -> Slice | None:
         """Go on for at most a tick; None if it is not at rest yet. Any thread, one at a time."""
 

@@ -218,6 +218,10 @@ class JsEntry:
         self._files = files
         self.may_block = files is not None
 
+    def relax(self) -> None:
+        """Let polls take longer."""
+        self._entry.relax()
+
     def poll(self) -> Slice | None:
         """Go on for at most a tick."""
         if self._files is None:

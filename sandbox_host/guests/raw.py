@@ -230,6 +230,10 @@ class RawEntry:
         self._guard = guard
         self._files = files
 
+    def relax(self) -> None:
+        """Let polls take longer."""
+        self._entry.relax()
+
     def poll(self) -> Slice | None:
         """Go on for at most a tick."""
         with self._guard.serving(self._files):
