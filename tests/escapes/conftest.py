@@ -172,10 +172,10 @@ class World:
     outside: Path
 
     def writable(self) -> Mount:
-        return Mount(self.mount, writable=True, guest_path="/work")
+        return Mount(self.mount, writable=True, guest_path="/mount")
 
     def readable(self) -> Mount:
-        return Mount(self.mount, writable=False, guest_path="/work")
+        return Mount(self.mount, writable=False, guest_path="/mount")
 
     @property
     def secret(self) -> Path:

@@ -15,17 +15,17 @@ async def test_arguments_are_read_once_and_what_was_read_is_what_is_sent(run):
 
     await run(
         """let n = 0
-        const shifty = { get path() { return n++ ? '/etc/passwd' : '/work/safe' } }
-        const json = { toJSON: () => ({ path: n++ > 1 ? '/etc/passwd' : '/work/safe' }) }
+        const shifty = { get path() { return n++ ? '/etc/passwd' : '/mount/safe' } }
+        const json = { toJSON: () => ({ path: n++ > 1 ? '/etc/passwd' : '/mount/safe' }) }
         await mcp.a.b(shifty)
         await mcp.a.b(json)
-        const later = { path: '/work/safe' }
+        const later = { path: '/mount/safe' }
         const call = mcp.a.b(later)
         later.path = '/etc/passwd'
         await call""",
         host=host,
     )
-    assert seen == [{"path": "/work/safe"}] * 3
+    assert seen == [{"path": "/mount/safe"}] * 3
 
 
 async def test_a_call_made_while_another_is_written_keeps_both_answers_apart(run):

@@ -57,7 +57,7 @@ async def test_a_tool_name_with_one_throws_in_the_guest(run, name):
         "'\\0plain.txt'",
         "'.git\\0'",
         "'x\\0/../../outside'",
-        "new URL('file:///work/plain.txt%00.png')",
+        "new URL('file:///mount/plain.txt%00.png')",
     ],
 )
 async def test_a_path_with_one_names_nothing(value, world, path):

@@ -6,7 +6,7 @@ from sandbox_host import Completed, Mount
 
 UP = ["../outside/secret.txt", "sub/../../outside/secret.txt", "./../outside/secret.txt", "sub/../sub/../../outside/secret.txt",
       "..//outside/secret.txt", "//../outside/secret.txt", "sub/./../../outside/secret.txt", "../mount_evil/secret.txt",
-      "../mount/../outside/secret.txt", "/work/../outside/secret.txt", "/work/sub/../../outside/secret.txt",
+      "../mount/../outside/secret.txt", "/mount/../outside/secret.txt", "/mount/sub/../../outside/secret.txt",
       "/work_evil/secret.txt", "/workevil", "..", "../", "/..", "/../..", "..\\outside\\secret.txt", "sub/..\\..\\outside",
       "%2e%2e/outside/secret.txt", "..%2foutside/secret.txt", "．．/outside/secret.txt", "../outside/secret.txt/",
       "../outside/secret.txt/.", "plain.txt/../../outside/secret.txt", "missing/../../outside/secret.txt",
@@ -70,7 +70,7 @@ async def test_no_absolute_path_leads_out(value, world, attempt, mounted):
 async def test_a_mount_is_reached_by_its_guest_path_and_not_by_its_host_path(value, world):
     mounts = [world.writable()]
     assert (
-        await value("return await Deno.readTextFile('/work/plain.txt')", mounts=mounts) == "plain"
+        await value("return await Deno.readTextFile('/mount/plain.txt')", mounts=mounts) == "plain"
     )
     told = await value(
         "try { return await Deno.readTextFile(args) } catch (e) { return e.name }",
@@ -83,9 +83,9 @@ async def test_one_mount_is_no_way_into_the_other(value, world):
     mounts = [world.readable(), Mount(world.mount / "sub", writable=True, guest_path="/rw")]
     told = await value(
         """const told = []
-        for (const path of ['/rw/../work/new', '/work/new', '/rw/../plain.txt', '/work/../rw/../plain.txt', '/rw/../../outside/x'])
+        for (const path of ['/rw/../mount/new', '/mount/new', '/rw/../plain.txt', '/mount/../rw/../plain.txt', '/rw/../../outside/x'])
             try { await Deno.writeTextFile(path, 'x'); told.push('done') } catch (e) { told.push(e.name) }
-        for (const [from, to] of [['/work/plain.txt', '/rw/taken'], ['/rw/inner.txt', '/work/given']])
+        for (const [from, to] of [['/mount/plain.txt', '/rw/taken'], ['/rw/inner.txt', '/mount/given']])
             try { await Deno.rename(from, to); told.push('done') } catch (e) { told.push(e.name) }
         return told""",
         mounts=mounts,
@@ -120,7 +120,7 @@ async def test_a_raw_module_gets_no_further(wasi):
 async def test_a_path_of_any_length_is_an_error_and_not_a_crash(run, world):
     for length in (255, 256, 4000, 4090, 4095, 4096, 5000, 100_000):
         outcome = await run(
-            "const told = []; for (const p of ['a'.repeat(args), 'a/'.repeat(args / 2), '../'.repeat(args / 3), '/work/' + 'é'.repeat(args / 2)])"
+            "const told = []; for (const p of ['a'.repeat(args), 'a/'.repeat(args / 2), '../'.repeat(args / 3), '/mount/' + 'é'.repeat(args / 2)])"
             "for (const f of [Deno.readTextFile, (p) => Deno.mkdir(p), (p) => Deno.rename(p, p), (p) => Deno.writeTextFile(p, '')])"
             "try { await f(p); told.push('done') } catch (e) { told.push(e.name) } return told",
             mounts=[world.readable()], args=length,

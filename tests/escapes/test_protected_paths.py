@@ -8,7 +8,7 @@ from sandbox_host import Mount, Sandbox
 
 SPELLINGS = [
     ".git/hooks/pre-commit", ".git/config", ".git", ".git/", ".GIT/config", ".Git/hooks/x", ".gIt", "sub/.git/config", "sub/.git",
-    "sub/deeper/.git/config", "./.git/config", "sub/../.git/config", ".//.git//config", "/work/.git/config", "/work//.git/./config",
+    "sub/deeper/.git/config", "./.git/config", "sub/../.git/config", ".//.git//config", "/mount/.git/config", "/mount//.git/./config",
     ".git./config", ".git /config", ".git. ./config", ".git::$INDEX_ALLOCATION/config", ".git:stream", "git~1/config", "GIT~1/config",
     ".g\u200cit/config", ".gi\u200dt/config", "\ufeff.git/config", ".git\u2060/config", ".\u00adgit/config", ".ｇｉｔ/config", "．git/config",
     ".G\u0130T/config", ".gitmodules", ".GITMODULES", ".gitconfig", ".mcp.json", ".MCP.json", ".mcp.jſon", "sub/.mcp.json", ".pml.json",
@@ -148,7 +148,7 @@ async def test_no_link_inside_the_mount_reaches_a_protected_name(
 async def test_a_name_that_spans_the_mounts_own_folder_is_protected_too(fails, world):
     """Of `.config/fish` the first half may be the mounted folder itself."""
     (world.mount / ".config").mkdir()
-    mount = Mount(world.mount / ".config", writable=True, guest_path="/work")
+    mount = Mount(world.mount / ".config", writable=True, guest_path="/mount")
     error = await fails(
         "await Deno.mkdir('fish'); await Deno.writeTextFile('fish/config.fish', 'evil')",
         mounts=[mount],

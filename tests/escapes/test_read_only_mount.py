@@ -8,7 +8,7 @@ TRIES = [
     "Deno.writeTextFile('plain.txt', '', { create: false })",
     "Deno.writeTextFile('new', 'x')",
     "Deno.writeTextFile('new', 'x', { createNew: true })",
-    "Deno.writeFile('/work/plain.txt', new Uint8Array(4))",
+    "Deno.writeFile('/mount/plain.txt', new Uint8Array(4))",
     "Deno.mkdir('new')",
     "Deno.mkdir('new/deep', { recursive: true })",
     "Deno.remove('plain.txt')",

@@ -41,7 +41,7 @@ NAMES = [
     "pipe/",
     "sub/../pipe",
     "./pipe",
-    "/work//pipe",
+    "/mount//pipe",
 ]
 
 
@@ -93,7 +93,7 @@ async def test_a_raw_module_cannot_open_one(wasi, strange):
     module = wasi()
     for name in NAMES:
         for rights in (2, 64, 66):
-            assert module.open(name.removeprefix("/work/"), rights=rights)[0] != 0
+            assert module.open(name.removeprefix("/mount/"), rights=rights)[0] != 0
 
 
 async def test_a_file_larger_than_the_memory_is_refused(run, world):

@@ -116,7 +116,7 @@ async def test_one_with_other_mounts_is_refused(snapshot, world):
 async def test_a_snapshot_grants_no_mount_of_its_own(snapshot, world):
     head, pages = opened(snapshot)
     with pytest.raises(SandboxError):
-        await restored(sealed({**head, "mounts": [["/work", True]]}, pages))
+        await restored(sealed({**head, "mounts": [["/mount", True]]}, pages))
 
 
 PLACES = {
