@@ -20,7 +20,7 @@ SandboxError
 ├── SnapshotForeign         snapshot_foreign: of another guest build; raised by `restore`
 ├── MountInvalid            mount_invalid; raised
 ├── GuestMissing            guest_missing: the package was not built; raised
-├── ModuleInvalid           module_invalid: raw bytes that are no usable module; raised
+├── ModuleInvalid           module_invalid: no usable raw module; inside `Failed`
 └── WasmtimeRefused         wasmtime_refused: a version with known escapes; raised
 ToolError                   not an error of ours: what a host function raises to reject a call
 """

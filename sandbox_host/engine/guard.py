@@ -27,7 +27,7 @@ FIRST_PREOPEN = 3  # after the standard streams
 PATH_BYTES = 4096  # the longest path a guest may name
 _REFUSALS_KEPT, _REFUSAL_CHARACTERS = 100, 300  # for the embedder's audit
 
-ERRNO_BADF, ERRNO_FAULT, ERRNO_NAMETOOLONG, ERRNO_PERM = 8, 21, 37, 63
+ERRNO_BADF, ERRNO_FAULT, ERRNO_PERM = 8, 21, 63
 ERRNO_MFILE = 33
 _MOST_OPEN = 64  # files open at once in a guest: they are descriptors of our process
 
