@@ -126,10 +126,10 @@ class Bridge:
         self._progress = progress
         self._queue = _Queue()
         self._answers: list[Answer] = []
-        self._active: set[int] = set()
+        self._active = 0
         self._changed = anyio.Event()
         self._began = time.perf_counter() - progress.clock_ms / 1000
-        self._yielded = time.perf_counter()
+        self._turn_began = time.perf_counter()
         self._timer_at: float | None = None
         self._wants_files = False
 
@@ -160,6 +160,9 @@ class Bridge:
                 left = await self._enter()
             elif len(self._queue) == 1 and self._timer_at is None and not self._wants_files:
                 await self._answer(self._queue.popleft())
+                if self._turn_is_over():
+                    await anyio.lowlevel.checkpoint()
+                    self._turn_began = time.perf_counter()
                 left = await self._enter()
             else:
                 async with anyio.create_task_group() as tasks:
@@ -170,11 +173,9 @@ class Bridge:
     async def _side_by_side(self, tasks: anyio.abc.TaskGroup) -> Slice:
         """Serve calls at once until all are answered; give the slice after the last of them."""
         while True:
-            while self._queue and len(self._active) < self._limits.calls_in_flight:
-                asked = self._queue.popleft()
-                self._active.add(asked.id)
-                tasks.start_soon(self._answer_active, asked)
-            await self._wait()
+            await self._begin_calls(tasks)
+            if not self._may_begin():
+                await self._wait()
             left = await self._enter()
             if left.failure is None and (self._active or self._queue or left.calls):
                 failure = self._take(left)
@@ -183,10 +184,37 @@ class Bridge:
                     continue
             return left
 
-    async def _answer_active(self, asked: Asked) -> None:
-        await self._answer(asked)
-        self._active.remove(asked.id)
+    def _may_begin(self) -> bool:
+        return len(self._queue) > 0 and self._active < self._limits.calls_in_flight
+
+    async def _begin_calls(self, tasks: anyio.abc.TaskGroup) -> None:
+        """Let calls begin for one turn of the loop.
+
+        A task goes on to the next call when it is done with one, so a host that answers at once
+        needs one task for all. More of them begin, twice as many each time, while calls are left.
+        """
+        self._turn_began = time.perf_counter()
+        wanted = 1
+        while self._may_begin() and not self._turn_is_over():
+            free = self._limits.calls_in_flight - self._active
+            for _ in range(min(wanted, free, len(self._queue))):
+                self._active += 1
+                tasks.start_soon(self._answer_some)
+            wanted *= 2
+            await anyio.lowlevel.checkpoint()
+
+    async def _answer_some(self) -> None:
+        """Answer calls from the queue until none is left or the turn is over."""
+        while self._queue:
+            await self._answer(self._queue.popleft())
+            if self._turn_is_over():
+                break
+        self._active -= 1
         self._changed.set()
+
+    def _turn_is_over(self) -> bool:
+        """Say whether the loop must look at others before this program goes on."""
+        return time.perf_counter() - self._turn_began > self._driver.turn_seconds()
 
     async def _answer(self, asked: Asked) -> None:
         """Ask the host. What it raises rejects the call; only a real cancellation passes."""
@@ -213,9 +241,6 @@ class Bridge:
             if asked.id not in self._progress.waiting:
                 self._record(asked, outcome, started)
         self._answers.append(answer)
-        if time.perf_counter() - self._yielded > self._driver.turn_seconds():
-            await anyio.lowlevel.checkpoint()
-            self._yielded = time.perf_counter()
 
     async def _read(self, read: Callable[[], Result], text: bytes) -> Result:
         """Read JSON here if it is short, else on another thread."""
@@ -236,7 +261,7 @@ class Bridge:
             return
         with anyio.move_on_after(self._timer_left()):
             await self._changed.wait()
-        self._yielded = time.perf_counter()
+        self._turn_began = time.perf_counter()
 
     async def _enter(self) -> Slice:
         """Bring the guest all that is there for it; nothing there, nothing happens."""

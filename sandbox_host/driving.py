@@ -32,7 +32,7 @@ BLOCKING_THREADS = 32
 _DEBT_SECONDS = 0.006  # the loop may be late by this much in all before slices go elsewhere
 _REPAY = 0.1  # the share of passing time that pays for it
 _FREE_SECONDS = 0.0005  # a slice this short is no burden: a fresh program takes half of it
-_FAIR_SECONDS = 0.002  # programs answered at once keep the loop this long, together
+_FAIR_SECONDS = 0.001  # programs answered at once keep the loop this long, together
 _STOP_SECONDS = 5.0  # how long a cancelled worker may take to notice; a tick unless a disk hangs
 
 _computing: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("pml_computing")
