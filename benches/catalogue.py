@@ -7,24 +7,34 @@ from benches import (
     erase,
     first_program,
     fresh,
+    gate,
     heartbeat,
     host_call,
     json_megabyte,
     memory,
     parallel,
+    server_call,
     snapshot,
     thousand,
     warm,
 )
-from benches.peers import deno_worker, monty, quickjs_native, quickjs_rs
+from benches.peers import (
+    deno_worker,
+    mcp_sdk,
+    minimal_client,
+    monty,
+    quickjs_native,
+    quickjs_rs,
+)
 
 OURS = "pml"
-OUR_TITLE = "sandbox_host"
+OUR_TITLE = "PML"
 
 MEASUREMENTS: dict[str, ModuleType] = {
     "fresh": fresh,
     "warm": warm,
     "host_call": host_call,
+    "gate": gate,
     "parallel": parallel,
     "snapshot": snapshot,
     "memory": memory,
@@ -34,6 +44,7 @@ MEASUREMENTS: dict[str, ModuleType] = {
     "first_program": first_program,
     "heartbeat": heartbeat,
     "cancel": cancel,
+    "server_call": server_call,
 }
 
 PEERS: dict[str, ModuleType] = {
@@ -41,7 +52,14 @@ PEERS: dict[str, ModuleType] = {
     "quickjs_rs": quickjs_rs,
     "monty": monty,
     "deno_worker": deno_worker,
+    "minimal_client": minimal_client,
+    "mcp_sdk": mcp_sdk,
 }
+
+
+def kind(module: ModuleType) -> str:
+    """Say what a measurement or a peer is about: a sandbox, unless it says otherwise."""
+    return str(getattr(module, "KIND", "sandbox"))
 
 
 def title(subject: str) -> str:

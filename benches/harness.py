@@ -9,7 +9,7 @@ import dataclasses
 import gc
 import math
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "KB": 1024.0, "MB": 1024.0**2, "threads": 1.0}
@@ -26,9 +26,8 @@ class Target:
     p99: float | None = None
     most: float | None = None
     aim: float | None = None
-    ratio: float | None = None
-    to: str = ""
-    """The peer that `ratio` is meant against."""
+    against: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """By peer: our p50 may be this many times theirs."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Figure:
     name: str
     title: str
     unit: str
-    target: Target = Target()
+    target: Target = dataclasses.field(default_factory=Target)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

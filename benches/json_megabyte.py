@@ -13,7 +13,7 @@ from benches.harness import Figure, Plan, Samples, Target, expect, timed_async
 from benches.ours import completed, no_tools
 from sandbox_host import Sandbox
 
-_TARGET = Target(ratio=1.5, to="quickjs_native")
+_TARGET = Target(against={"quickjs_native": 1.5})
 FIGURES = (
     Figure("json", "1 MB of JSON sorted, objects to objects", "ms", _TARGET),
     Figure("json_text", "the same, native from text to text", "ms"),

@@ -37,9 +37,10 @@ def verdicts(figure: Figure, subjects: dict[str, Summary]) -> list[tuple[str, bo
     for word, limit, value in limits:
         if limit is not None:
             found.append((f"{word} <= {limit:g}", value / scale <= limit))
-    if target.ratio is not None and target.to in subjects:
-        ratio = ours.p50 / subjects[target.to].p50
-        found.append((f"<= {target.ratio:g} x {title(target.to)}", ratio <= target.ratio))
+    for peer, most in target.against.items():
+        if peer in subjects:
+            ratio = ours.p50 / subjects[peer].p50
+            found.append((f"<= {most:g} x {title(peer)}", ratio <= most))
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from benches import machine
-from benches.catalogue import MEASUREMENTS, OURS, PEERS
+from benches.catalogue import MEASUREMENTS, OURS, PEERS, kind
 from benches.harness import Samples, Summary, summary
 
 ROUNDS = 3
@@ -71,7 +71,7 @@ def _able(name: str, results: Results) -> Iterator[str]:
     if OURS not in missing:
         yield OURS
     for subject, peer in PEERS.items():
-        if subject in missing:
+        if subject in missing or kind(peer) != kind(MEASUREMENTS[name]):
             continue
         if name not in peer.MEASURES:
             missing[subject] = peer.LACKS[name]

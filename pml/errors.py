@@ -9,7 +9,16 @@
     │   ├── SourceUnreadableError     source_unreadable
     │   ├── SourceNotTextError        source_not_text
     │   └── SourceTooLargeError       source_too_large
-    └── OutputLostError           output_lost: the result cannot be written
+    ├── OutputLostError           output_lost: the result cannot be written
+    ├── NoConfigurationError      no_configuration: there is no `.pml.json`
+    ├── PlaceUnsafeError          place_unsafe: a folder of ours that others could have made
+    ├── TerminalNeededError       terminal_needed: only a human at a terminal may do this
+    ├── CallDeniedError           call_denied: the policy or the human said no
+    ├── WorkspaceError            `pml/workspace.py`
+    ├── ConfigError               `pml/config/errors.py`
+    ├── ConfinementError          `pml/confinement/errors.py`
+    ├── WorkflowError             `pml/execution/errors.py`
+    └── BackendError              `pml/backends/errors.py`
 
 What goes wrong inside a run is a `sandbox_host.SandboxError`, with the same attributes.
 """
@@ -127,3 +136,54 @@ class OutputLostError(PmlError):
     def __init__(self, reason: str) -> None:
         """Name the reason."""
         super().__init__(f"cannot write to stdout: {reason}")
+
+
+class PlaceUnsafeError(PmlError):
+    """A folder for our state is not ours."""
+
+    code = "place_unsafe"
+
+    def __init__(self, path: object, reason: str) -> None:
+        """Name the folder and the reason."""
+        super().__init__(
+            f"{path} cannot hold private state: {reason}",
+            hint="remove it, or name another folder in PML_STATE",
+        )
+
+
+class CallDeniedError(PmlError):
+    """A call that must not be made."""
+
+    code = "call_denied"
+
+    def __init__(self, tool: str, rule: str | None = None, place: str | None = None) -> None:
+        """Name the tool, and the rule; without one it was the human who said no."""
+        where = f" in `{place}`" if place else ""
+        by = f"is denied by rule `{rule}`{where}" if rule else "was not approved"
+        super().__init__(f"the call of `{tool}` {by}")
+
+
+class NoConfigurationError(PmlError):
+    """There is no configuration where one is needed."""
+
+    code = "no_configuration"
+
+    def __init__(self, path: object) -> None:
+        """Name where it was looked for."""
+        super().__init__(
+            f"no servers are configured: there is no {path}",
+            hint='write one: {"mcpServers": {"time": {"command": "mcp-server-time"}}}',
+        )
+
+
+class TerminalNeededError(PmlError):
+    """Only a human at a terminal may do this."""
+
+    code = "terminal_needed"
+
+    def __init__(self, command: str) -> None:
+        """Name the command."""
+        super().__init__(
+            f"pml {command} needs a terminal: only you can give your word",
+            hint="run it yourself, in a terminal",
+        )

@@ -15,6 +15,8 @@ from pml.errors import OutputLostError
 
 _COLOURS = {"error": "31", "warning": "33", "hint": "36"}  # ANSI: red, yellow, cyan
 
+_STATUS_CHARACTERS = 79  # a status that wraps could not be taken back
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Console:
@@ -24,6 +26,7 @@ class Console:
     stderr: TextIO
     stdout_is_terminal: bool = False
     has_colour: bool = False
+    _status: list[str] = dataclasses.field(default_factory=list)  # what stands on the status line
 
     @classmethod
     def standard(cls, stdout: TextIO, stderr: TextIO, environment: Mapping[str, str]) -> Self:
@@ -65,6 +68,23 @@ class Console:
         """Say what the reader should know."""
         self._say("warning", message)
 
+    def hint(self, message: str) -> None:
+        """Say what to do next."""
+        self._say("hint", message)
+
+    def ask(self, question: str) -> None:
+        """Put a question; the answer is read elsewhere."""
+        self.status("")
+        self.stderr.write(question)
+        self.stderr.flush()
+
+    def status(self, text: str) -> None:
+        """Show what is being waited for, on one line that the next words replace."""
+        if self.stderr.isatty() and (text or self._status):
+            self.stderr.write(f"\r\x1b[K{shown(text)[:_STATUS_CHARACTERS]}")
+            self.stderr.flush()
+            self._status[:] = [text] if text else []
+
     def bug(self, error: BaseException) -> None:
         """Show what only we can mend."""
         import traceback  # noqa: PLC0415 - never needed, if all goes well
@@ -79,6 +99,7 @@ class Console:
         self._words(f"{label} {body}")
 
     def _words(self, text: str) -> None:
+        self.status("")
         self.stderr.write(f"{text}\n")
         self.stderr.flush()
 

@@ -1,6 +1,6 @@
 """The `pml` command: its subcommands, and what becomes of all that they do not handle.
 
-Exit codes: 0 done, 1 refused or failed, 2 usage or internal, 130 interrupted.
+Exit codes: 0 done, 1 refused or failed, 2 usage or internal, 3 approval needed, 130 interrupted.
 """
 
 import os
@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from pml import __version__
-from pml.cli import run
+from pml.cli import doctor, exits, run, servers, workflows
 from pml.cli.console import Console
-from pml.errors import PmlError
+from pml.errors import PmlError, UsageError
 
 # what typer raises about a command line: of its exceptions only the leaves are public
 _UsageProblem: Any = typer.BadParameter.__mro__[1]
@@ -28,22 +28,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = problem.ctx.command_path if problem.ctx else "pml"
         message = problem.format_message().rstrip(".")
         console.error(f"{message[:1].lower()}{message[1:]}", hint=f"{command} --help")
-        return run.USAGE
+        return exits.USAGE
     except PmlError as error:
         console.error(error.message, hint=error.hint)
-        return run.FAILED
+        return exits.USAGE if isinstance(error, UsageError) else exits.FAILED
     except Exception as error:  # noqa: BLE001 - a bug of ours, whatever it is
         console.bug(error)
-        return run.USAGE
-    if code == run.INTERRUPTED:
+        return exits.USAGE
+    if code == exits.INTERRUPTED:
         console.error("interrupted")
-    return int(code or run.DONE)
+    return int(code or exits.DONE)
 
 
 def _app() -> typer.Typer:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.callback(invoke_without_command=True)(_pml)
     app.command("run")(run.run)
+    app.command("servers")(servers.servers)
+    app.command("tools")(servers.tools)
+    app.command("call")(servers.call)
+    app.command("approvals")(workflows.approvals)
+    app.command("approve")(workflows.approve)
+    app.add_typer(workflows.workflows_app(), name="workflows")
+    app.command("doctor")(doctor.doctor)
     return app
 
 
@@ -58,7 +65,7 @@ def _pml(
         raise typer.Exit
     if context.invoked_subcommand is None:
         context.obj.text(context.get_help())
-        raise typer.Exit(run.USAGE)
+        raise typer.Exit(exits.USAGE)
 
 
 if __name__ == "__main__":

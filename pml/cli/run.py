@@ -3,32 +3,25 @@
 The sandbox is imported inside the command: `--help` and a wrong command line do not pay for it.
 """
 
-import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, Never
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from pml.cli.arguments import parse_args
 from pml.cli.console import Console
+from pml.cli.ending import print_run
 from pml.cli.excerpt import excerpt
+from pml.cli.exits import FAILED, USAGE, process_environment
+from pml.cli.opening import is_terminal, prepared, rights_of, servers_of
 from pml.cli.source import Source, read_source
-from pml.errors import ArgsInvalidError, LimitInvalidError, PmlError, UsageError
+from pml.errors import LimitInvalidError, PmlError, UsageError
 
 if TYPE_CHECKING:
     from pml.execution.runner import Run
-    from sandbox_host import Limits, Mount, SandboxError
+    from sandbox_host import Limits, Mount
 
-DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
-
-_TOO_DEEP = "it is nested too deeply"
 _MEMORY = 4, 4096  # MiB: what a fresh guest needs, what 32 bits can address
-
-# Where the library names a field of `Limits`, the command line has an option.
-_LIMIT_HINTS = {
-    "cpu_limit": "do less work per run, or allow more with --cpu SECONDS",
-    "wall_limit": "split the work, or allow more with --timeout SECONDS",
-    "memory_limit": "keep less at a time, or allow more with --memory MB",
-}
 
 # Hidden from the list of arguments, which would show a Python type; the docstring tells of it.
 File = Annotated[str | None, typer.Argument(metavar="FILE", hidden=True)]
@@ -57,6 +50,7 @@ Memory = Annotated[
     int | None, typer.Option(metavar="MB", help="Memory, 4 to 4096.  [default: 64]")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Say yes to every question of this run.")]
 
 
 def run(  # noqa: PLR0913 - one parameter per option is typer's way
@@ -70,50 +64,59 @@ def run(  # noqa: PLR0913 - one parameter per option is typer's way
     timeout: Timeout = None,
     cpu: Cpu = None,
     memory: Memory = None,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> int:
     """Run a program in a fresh sandbox and print its result.
 
     FILE is TypeScript, JavaScript or a .wasm module; - reads stdin. The result goes to stdout,
     logs and errors to stderr. The program sees no file, no network, no environment and no process;
-    its only exits are `mcp.*` calls and what --mount grants.
+    its only exits are what --mount grants and `mcp.*` calls to the servers in `.pml.json`, as its
+    permissions allow. What must be asked is asked on the terminal; without one the run waits.
     """
     console: Console = context.obj
     try:
         source = read_source(file, code, sys.stdin.buffer)
-        data = _parse_args(args)
+        data = parse_args(args)
         limits = _limits(timeout=timeout, cpu=cpu, memory=memory)
     except PmlError as error:
         return _refuse(console, error, args or "", as_json=as_json)
-    ended = _execute(source, data, call, limits, [_mount(text) for text in mounts or ()])
-    return _print(console, ended, source, as_json=as_json)
+    request = _Wanted(source, data, call, limits, [_mount(text) for text in mounts or ()])
+    try:
+        ended = _execute(request, console, yes=yes)
+    except PmlError as error:
+        return _refuse(console, error, "", as_json=as_json)
+    return print_run(console, ended, source, as_json=as_json)
 
 
-def _execute(
-    source: Source, data: Any, call: str | None, limits: "Limits", mounts: "list[Mount]"
-) -> "Run":
+class _Wanted(NamedTuple):
+    source: Source
+    data: Any
+    call: str | None
+    limits: "Limits"
+    mounts: "list[Mount]"
+
+
+def _execute(wanted: _Wanted, console: Console, *, yes: bool) -> "Run":
     import anyio  # noqa: PLC0415 - as below
 
     from pml.execution.runner import Request, execute  # noqa: PLC0415 - 100 ms, only to run
 
-    return anyio.run(execute, Request(source.program, data, call, limits, tuple(mounts)))
+    source, data, call, limits, mounts = wanted
+    request = Request(source.program, data, call, limits, tuple(mounts), source.name)
+    setup = prepared(console, process_environment())
+    if setup is None or not (setup.servers or setup.config.unusable):
+        return anyio.run(execute, request)
+    from pml.cli.asking import Nobody, TerminalHuman  # noqa: PLC0415 - as above
 
+    human = TerminalHuman(console) if is_terminal() else Nobody()
 
-def _parse_args(text: str | None) -> Any:
-    if text is None:
-        return None
+    async def with_servers() -> "Run":
+        async with servers_of(setup, console) as opened:
+            rights, office = rights_of(setup, opened, human, yes=yes)
+            return await execute(request, rights, office)
 
-    def refuse(word: str) -> Never:
-        raise ArgsInvalidError(word)
-
-    try:
-        return json.loads(text, parse_constant=refuse)
-    except json.JSONDecodeError as error:
-        raise ArgsInvalidError(error.msg.lower(), line=error.lineno, column=error.colno) from None
-    except RecursionError:
-        raise ArgsInvalidError(_TOO_DEEP) from None
-    except ValueError as error:  # an integer of thousands of digits
-        raise ArgsInvalidError(str(error)) from None
+    return anyio.run(with_servers)
 
 
 def _limits(*, timeout: float | None, cpu: float | None, memory: int | None) -> "Limits":
@@ -149,30 +152,3 @@ def _refuse(console: Console, error: PmlError, args: str, *, as_json: bool) -> i
         place = excerpt("--args", args, error.line, error.column)
         console.error(error.message, excerpt=place, hint=error.hint)
     return USAGE if isinstance(error, UsageError) else FAILED
-
-
-def _print(console: Console, ended: "Run", source: Source, *, as_json: bool) -> int:
-    """Print a run that has ended."""
-    from pml.execution.report import run_report  # noqa: PLC0415 - loads the sandbox
-    from sandbox_host import Completed, Failed  # noqa: PLC0415 - loaded by now
-
-    outcome = ended.outcome
-    if isinstance(outcome, Failed):
-        outcome.error.hint = _LIMIT_HINTS.get(outcome.error.code, outcome.error.hint)
-    if as_json:
-        console.document(run_report(ended))
-        return DONE if isinstance(outcome, Completed) else FAILED
-    for log in outcome.logs:
-        console.log(log.level, log.text)
-    for refused in ended.refused_files:
-        console.warning(f"refused to write {refused}")
-    if isinstance(outcome, Completed):
-        console.result(outcome.value)
-        return DONE
-    _print_error(console, outcome.error, source)
-    return FAILED
-
-
-def _print_error(console: Console, error: "SandboxError", source: Source) -> None:
-    place = excerpt(source.name, source.text, error.line, error.column)
-    console.error(error.message, excerpt=place, hint=error.hint)

@@ -8,17 +8,46 @@ from typing import Any
 
 from pml.errors import PmlError
 from pml.execution.runner import Run
-from sandbox_host import CallRecord, Completed, Failed, Log, SandboxError, UncaughtToolError
+from sandbox_host import (
+    CallRecord,
+    Completed,
+    Failed,
+    Log,
+    SandboxError,
+    Suspended,
+    UncaughtToolError,
+)
 
 
 def run_report(run: Run) -> dict[str, Any]:
-    """Give the report of a run that has ended."""
+    """Give the report of a run that has ended, or that waits."""
     match run.outcome:
         case Completed(value=value, logs=logs, calls=calls):
             facts = {"status": "success", "result": value}
         case Failed(error=error, logs=logs, calls=calls):
             facts = _failure(error)
+        case Suspended(logs=logs, answered=calls):
+            facts = _waiting(run)
     return {**facts, **_history(logs, calls), "refusedFiles": list(run.refused_files)}
+
+
+def _waiting(run: Run) -> dict[str, Any]:
+    stored = run.waiting
+    return {
+        "status": "approval_required",
+        "workflowId": stored.id if stored else None,
+        "approvals": [
+            {
+                "id": one.id,
+                "kind": one.kind,
+                "tool": one.tool,
+                "arguments": one.arguments,
+                "rule": one.rule,
+                "line": one.line,
+            }
+            for one in (stored.pending if stored else ())
+        ],
+    }
 
 
 def error_report(error: PmlError) -> dict[str, Any]:

@@ -1,21 +1,32 @@
-"""The spine: request -> sandbox -> outcome.
+"""The spine: request -> sandbox -> for each call the gate -> the human's word -> outcome.
 
-Policy, loader and routing will stand on this path; as long as no servers are configured, every
-`mcp.*` call of a program is refused here. Knows no terminal and no wire.
+`gate.py` decides and calls, `workflows.py` keeps what waits, `approvals.py` says what is asked.
+When nothing can go on without the human, the program is frozen and written to disk before anyone
+is asked: from then on the process may die. Knows no terminal, no wire and no server.
 """
 
 import dataclasses
-from typing import Any, Never, cast
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Never, Protocol
 
+import blake3
+
+from pml.execution.approvals import Approval, Verdict, argument_hash
+from pml.execution.errors import RunAbortedError, WorkflowError
+from pml.execution.gate import Gate, Rights
+from pml.execution.workflows import LIFETIME_SECONDS, RunStore, StoredRun, fresh_id
 from sandbox_host import (
+    SUSPEND,
     Call,
-    Completed,
     Failed,
+    Host,
     Limits,
     Mount,
     Outcome,
     Sandbox,
     SandboxError,
+    Suspended,
     ToolError,
 )
 
@@ -33,37 +44,246 @@ class Request:
 
     limits: Limits = dataclasses.field(default_factory=Limits)
     mounts: tuple[Mount, ...] = ()
+    name: str = "-e"
+    """For people: the file."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Run:
-    """A run that has ended."""
+    """A run that has ended, or that waits."""
 
-    outcome: Completed | Failed
+    outcome: Outcome
     refused_files: tuple[str, ...] = ()
     """What the program tried to do to protected files."""
 
+    waiting: StoredRun | None = None
+    """Of a suspended one: where it is kept and what it waits for."""
 
-async def execute(request: Request) -> Run:
+
+class Human(Protocol):
+    """Who can be asked now."""
+
+    async def ask(self, questions: Sequence[Approval]) -> Mapping[str, tuple[Verdict, Any]]:
+        """Give verdicts by question; those without an answer are left out."""
+
+
+class Shown(Protocol):
+    """How a question is put to people."""
+
+    def arguments(self, arguments: Mapping[str, Any]) -> str:
+        """Give arguments as text: secrets masked, capped."""
+
+    def level(self, tool: str) -> str:
+        """Give the level of the OS sandbox around the tool's server."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Office:
+    """Where runs wait for the human's word."""
+
+    store: RunStore
+    human: Human
+    shown: Shown
+
+
+async def execute(
+    request: Request, rights: Rights | None = None, office: Office | None = None
+) -> Run:
     """Run a program in a fresh sandbox. Whatever stops it is inside the outcome."""
+    run = fresh_id()
+    gate = Gate(rights, run) if rights is not None else None
+    host = gate.answer if gate is not None else _refuse
     try:
         async with Sandbox(limits=request.limits, mounts=request.mounts) as sandbox:
-            outcome = await _enter(sandbox, request)
-            # `_answer` never says SUSPEND, so no run is suspended
-            return Run(cast("Completed | Failed", outcome), sandbox.refused_files)
+            outcome = await _enter(sandbox, request, host)
+            if not isinstance(outcome, Suspended) or gate is None or office is None:
+                return Run(outcome, sandbox.refused_files)
+            stored = _new_run(run, request)
+            return await _Waiting(sandbox, gate, office, stored, _lines(request)).settle(outcome)
     except SandboxError as error:  # no mount, no guest: it never began
         return Run(Failed(error))
 
 
-async def _enter(sandbox: Sandbox, request: Request) -> Outcome:
+async def resume(run: str, rights: Rights, office: Office) -> Run:
+    """Go on with a run that waits, in this process or any later one."""
+    stored = office.store.load(run)
+    with office.store.hold(run):
+        stored = office.store.load(run)
+        limits, mounts = _granted(stored.request)
+        frozen = office.store.snapshot(stored)
+        gate = Gate(rights, run)
+        gate.journal = office.store.journal(stored)
+        try:
+            async with Sandbox.restore(frozen, limits=limits, mounts=mounts) as sandbox:
+                waiting = _Waiting(sandbox, gate, office, stored, ())
+                return await waiting.settle(Suspended(sandbox.waiting), is_new=False)
+        except SandboxError as error:
+            return Run(Failed(error))
+
+
+class _Waiting:
+    """A run from its first question to its end, or to the next that nobody answers."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        gate: Gate,
+        office: Office,
+        stored: StoredRun,
+        lines: Sequence[str],
+    ) -> None:
+        self._sandbox = sandbox
+        self._gate = gate
+        self._office = office
+        self._stored = stored
+        self._lines = lines
+
+    async def settle(self, outcome: Outcome, *, is_new: bool = True) -> Run:
+        store, run = self._office.store, self._stored.id
+        if is_new:
+            with store.hold(run):
+                return await self._settle(outcome, is_new=True)
+        return await self._settle(outcome, is_new=False)
+
+    async def _settle(self, outcome: Outcome, *, is_new: bool) -> Run:
+        while isinstance(outcome, Suspended):
+            if is_new:
+                self._save(outcome.calls)
+            answered = await self._verdicts()
+            if not answered:
+                return Run(outcome, self._sandbox.refused_files, self._stored)
+            answers = await self._answers(outcome.calls, answered)
+            is_new = True
+            if answers:
+                outcome = await self._sandbox.resume(answers, host=self._gate.answer)
+        self._forget()
+        return Run(outcome, self._sandbox.refused_files)
+
+    def _save(self, calls: Sequence[Call]) -> None:
+        """Freeze the program and its questions; the journal begins anew."""
+        pending = tuple(self._question(call) for call in calls)
+        stored = dataclasses.replace(self._stored, pending=pending)
+        if self._gate.journal is not None:
+            self._gate.journal.close()
+        self._stored = self._office.store.save(stored, self._sandbox.snapshot())
+        self._gate.journal = self._office.store.journal(self._stored)
+
+    async def _verdicts(self) -> dict[int, Approval]:
+        """Give the questions that have an answer, those just asked included."""
+        store = self._office.store
+        self._stored = store.load(self._stored.id)
+        found = _answered(self._stored)
+        if not found:
+            for question, said in (await self._office.human.ask(self._stored.pending)).items():
+                store.answer(question, *said)
+            self._stored = store.load(self._stored.id)
+            found = _answered(self._stored)
+        return found
+
+    async def _answers(
+        self, calls: Sequence[Call], answered: Mapping[int, Approval]
+    ) -> dict[int, Any]:
+        """Carry out what was allowed; leave out what turned out to be uncertain."""
+        answers: dict[int, Any] = {}
+        for call in calls:
+            approval = answered.get(call.id)
+            if approval is None:
+                continue
+            try:
+                value = await self._gate.settle(call, approval)
+            except RunAbortedError:
+                self._forget()
+                raise
+            if value is not SUSPEND:
+                answers[call.id] = value
+                self._gate.uncertain.discard(call.id)
+        return answers
+
+    def _question(self, call: Call) -> Approval:
+        """Keep a question that is open; make one for a call that has none."""
+        uncertain = call.id in self._gate.uncertain
+        for one in self._stored.pending:
+            if one.call == call.id and one.verdict is None and not uncertain:
+                return one
+        decision = self._gate.asked.get(call.id)
+        now = time.time()
+        return Approval(
+            fresh_id(),
+            self._stored.id,
+            call.id,
+            call.tool,
+            argument_hash(call.args),
+            self._office.shown.arguments(call.args),
+            kind="uncertain" if uncertain else "call",
+            rule=decision.rule if decision else None,
+            place=decision.place if decision else None,
+            line=call.line,
+            source_line=_line(self._lines, call.line),
+            code_hash=self._stored.code_hash,
+            level=self._office.shown.level(call.tool),
+            created=now,
+            expires=min(now + LIFETIME_SECONDS, self._stored.expires),
+        )
+
+    def _forget(self) -> None:
+        if self._gate.journal is not None:
+            self._gate.journal.close()
+        self._office.store.remove(self._stored.id)
+
+
+def _answered(run: StoredRun) -> dict[int, Approval]:
+    now = time.time()
+    return {
+        one.call: one for one in run.pending if one.verdict is not None and not one.is_expired(now)
+    }
+
+
+def _new_run(run: str, request: Request) -> StoredRun:
+    program = request.program
+    content = program if isinstance(program, bytes) else program.encode(errors="surrogatepass")
+    now = time.time()
+    return StoredRun(
+        run,
+        0,
+        now,
+        now + LIFETIME_SECONDS,
+        blake3.blake3(content).hexdigest(),
+        request.name,
+        {
+            "limits": dataclasses.asdict(request.limits),
+            "mounts": [
+                [str(mount.path), mount.writable, mount.guest_path] for mount in request.mounts
+            ],
+        },
+        (),
+    )
+
+
+def _granted(facts: Mapping[str, Any]) -> tuple[Limits, tuple[Mount, ...]]:
+    mounts = tuple(
+        Mount(path, writable=writable, guest_path=guest)
+        for path, writable, guest in facts["mounts"]
+    )
+    return Limits(**facts["limits"]), mounts
+
+
+def _lines(request: Request) -> Sequence[str]:
+    return () if isinstance(request.program, bytes) else request.program.split("\n")
+
+
+def _line(lines: Sequence[str], number: int | None) -> str | None:
+    return lines[number - 1][:200] if number and number <= len(lines) else None
+
+
+async def _enter(sandbox: Sandbox, request: Request, host: Host) -> Outcome:
     if isinstance(request.program, bytes):
         return await sandbox.run_wasm(
-            request.program, host=_answer, args=request.args, call=request.call
+            request.program, host=host, args=request.args, call=request.call
         )
-    return await sandbox.run(request.program, host=_answer, args=request.args, call=request.call)
+    return await sandbox.run(request.program, host=host, args=request.args, call=request.call)
 
 
-async def _answer(call: Call) -> Never:
+async def _refuse(call: Call) -> Never:
     raise NoToolsError(call.tool)
 
 
@@ -72,6 +292,17 @@ class NoToolsError(ToolError):
 
     def __init__(self, tool: str) -> None:
         """Name the tool that was asked for."""
-        super().__init__(
-            f"no servers are configured: `{tool}` cannot be called yet", code="no_tools"
-        )
+        super().__init__(f"no servers are configured: `{tool}` cannot be called", code="no_tools")
+
+
+__all__ = [
+    "Human",
+    "Office",
+    "Request",
+    "Rights",
+    "Run",
+    "Shown",
+    "WorkflowError",
+    "execute",
+    "resume",
+]

@@ -72,7 +72,7 @@ def test_every_mcp_call_is_refused_with_the_tools_name(pml: Command) -> None:
     ended = pml("run", "-e", "await mcp.math.add({a: 1})")
     assert ended.code == 1
     assert ended.err.startswith(
-        "error: McpError: no servers are configured: `math:add` cannot be called yet\n"
+        "error: McpError: no servers are configured: `math:add` cannot be called\n"
     )
 
 

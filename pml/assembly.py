@@ -1,0 +1,260 @@
+"""Where the rooms are wired: workspace, configuration, sandbox level, backends, audit.
+
+`prepare` reads and checks and starts nothing; `opened_servers` owns the backends: whoever opens
+closes, and closing leaves no process and no temporary folder behind.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.abc
+
+from pml.audit import Audit
+from pml.backends.http import HttpBackend
+from pml.backends.servers import Servers, UnusableBackend
+from pml.backends.stdio import Patience, StdioBackend
+from pml.config import Config, HttpServerConfig, ServerConfig, StdioServerConfig
+from pml.confinement import (
+    Confined,
+    Grants,
+    Level,
+    Places,
+    ProcessLimits,
+    Program,
+    Support,
+    confine,
+)
+from pml.errors import PmlError
+from pml.execution.gate import Rights
+from pml.execution.workflows import RunStore
+from pml.places import emptied_folder, private_folder, user_key
+from pml.policy import decide
+from pml.ports import Backend, Observer, ServerRequests
+
+_ARGUMENT_CHARACTERS = 2000  # of a question
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Setup:
+    """All that a gateway of one workspace needs to know before anything starts."""
+
+    workspace: Path
+    config: Config
+    support: Support
+    environ: Mapping[str, str]
+    user_home: Path
+    state: Path
+    """The workspace's folder in the user's state."""
+
+    @property
+    def servers(self) -> tuple[ServerConfig, ...]:
+        """The servers that can be used, those defined as a registry would included."""
+        private = (mcp.server for mcp in self.config.private_mcps)
+        return (*self.config.servers, *private)
+
+
+class AuditingObserver:
+    """Writes what servers do into the audit, then tells the next observer."""
+
+    def __init__(self, audit: Audit, then: Observer) -> None:
+        """Hold both."""
+        self._audit = audit
+        self._then = then
+
+    def started(self, server: str, record: Mapping[str, Any]) -> None:
+        """Write with which sandbox."""
+        self._audit.write("server_started", {"server": server, **record})
+        self._then.started(server, record)
+
+    def ready(self, server: str) -> None:
+        """Pass on."""
+        self._then.ready(server)
+
+    def logged(self, server: str, level: str, text: str) -> None:
+        """Pass on; a server's words are not audited."""
+        self._then.logged(server, level, text)
+
+    def stopped(self, server: str, reason: str) -> None:
+        """Write why."""
+        self._audit.write("server_stopped", {"server": server, "reason": reason})
+        self._then.stopped(server, reason)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Opened:
+    """What a gateway of one workspace works with."""
+
+    servers: Servers
+    audit: Audit
+
+
+@contextlib.asynccontextmanager
+async def opened_servers(
+    setup: Setup, observer: Observer, requests: ServerRequests | None = None
+) -> AsyncIterator[Opened]:
+    """Give the configured servers, none of them started; stop those that were, all at once."""
+    audit = Audit(setup.state)
+    observer = AuditingObserver(audit, observer)
+    failure: Exception | None = None
+    async with anyio.create_task_group() as tasks, contextlib.AsyncExitStack() as stack:
+        making = _Making(setup, tasks, stack, observer, requests)
+        backends = [await making.backend(server) for server in setup.servers]
+        backends += [UnusableBackend(*one) for one in setup.config.unusable.items()]
+        try:
+            seconds = setup.config.limits.call_timeout_seconds
+            yield Opened(Servers(backends, call_timeout_seconds=seconds), audit)
+        except Exception as error:  # noqa: BLE001 - raised below: a task group would wrap it
+            failure = error
+        finally:
+            with anyio.CancelScope(shield=True):
+                async with anyio.create_task_group() as closing:
+                    for backend in backends:
+                        closing.start_soon(backend.aclose)
+            tasks.cancel_scope.cancel()
+            _remove_temporary(setup)
+            audit.close()
+    if failure is not None:
+        raise failure
+
+
+def rights_of(setup: Setup, opened: Opened, *, yes: bool = False) -> Rights:
+    """Say what programs may call here."""
+    permissions = setup.config.permissions
+    return Rights(
+        opened.servers,
+        lambda tool: decide(tool, permissions),
+        opened.audit,
+        remember=lambda _: None,
+        yes=yes,
+    )
+
+
+def store_of(setup: Setup) -> RunStore:
+    """Give the workspace's suspended runs."""
+    return RunStore(setup.state / "runs", user_key(setup.state.parent.parent))
+
+
+class QuestionWords:
+    """How questions are put: arguments as JSON, capped; the level that holds the server."""
+
+    def __init__(self, servers: Servers) -> None:
+        """Know the servers."""
+        self._servers = servers
+
+    def arguments(self, arguments: Mapping[str, Any]) -> str:
+        """Give arguments as text."""
+        text = json.dumps(arguments, ensure_ascii=False)
+        more = len(text) - _ARGUMENT_CHARACTERS
+        return f"{text[:_ARGUMENT_CHARACTERS]}… ({more} more characters)" if more > 0 else text
+
+    def level(self, tool: str) -> str:
+        """Give the level of the server's OS sandbox."""
+        name = tool.partition(":")[0]
+        levels = {status.name: str(status.level) for status in self._servers.status()}
+        return levels.get(name, "")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Making:
+    """Makes backends, and gives what they need to live."""
+
+    setup: Setup
+    tasks: anyio.abc.TaskGroup
+    stack: contextlib.AsyncExitStack
+    observer: Observer
+    requests: ServerRequests | None
+
+    async def backend(self, server: ServerConfig) -> Backend:
+        if isinstance(server, StdioServerConfig):
+            return self._local(server)
+        try:
+            return await self.stack.enter_async_context(self._remote(server))
+        except PmlError as problem:
+            return UnusableBackend(server.name, problem)
+
+    def _local(self, server: StdioServerConfig) -> StdioBackend:
+        limits = self.setup.config.limits
+        return StdioBackend(
+            server.name,
+            lambda: confined(self.setup, server),
+            workspace=self.setup.workspace,
+            tasks=self.tasks,
+            observer=self.observer,
+            requests=self.requests,
+            patience=Patience(limits.start_timeout_seconds, limits.idle_seconds),
+            level=planned_level(self.setup, server),
+        )
+
+    def _remote(self, server: HttpServerConfig) -> HttpBackend:
+        limits = self.setup.config.limits
+        return HttpBackend(
+            server.name,
+            server.url,
+            server.headers,
+            observer=self.observer,
+            requests=self.requests,
+            idle_seconds=limits.idle_seconds,
+            start_timeout_seconds=limits.start_timeout_seconds,
+        )
+
+
+def planned_level(setup: Setup, server: StdioServerConfig) -> Level:
+    """Say at which level a server would be started."""
+    return Level.OFF if server.sandbox.mode == "off" else setup.support.best
+
+
+def confined(setup: Setup, server: StdioServerConfig) -> Confined:
+    """Say how to start a server with no more than it was granted; raises why it must not be."""
+    box = server.sandbox
+    grants = Grants(
+        fs_read=box.fs_read,
+        fs_write=box.fs_write,
+        net=box.net,
+        env=server.environment,
+        spawn=box.spawn,
+        limits=_limits(server),
+    )
+    folder = _folder(setup, server.name)
+    places = Places(
+        setup.workspace,
+        private_folder(folder / "home"),
+        emptied_folder(folder / "tmp" / str(os.getpid())),
+        setup.user_home,
+    )
+    return confine(
+        Program(server.command, tuple(server.args)),
+        grants,
+        places,
+        support=setup.support,
+        environ=setup.environ,
+        level=Level.OFF if box.mode == "off" else None,
+        floor=Level(box.require or setup.config.require),
+        allow_off=box.mode == "off",
+    )
+
+
+def _limits(server: StdioServerConfig) -> ProcessLimits:
+    given = server.sandbox.limits
+    chosen = {
+        "memory_bytes": None if given.memory_mb is None else given.memory_mb << 20,
+        "processes": given.procs,
+        "open_files": given.open_files,
+    }
+    return ProcessLimits(**{name: value for name, value in chosen.items() if value is not None})
+
+
+def _folder(setup: Setup, server: str) -> Path:
+    return setup.state / "servers" / server
+
+
+def _remove_temporary(setup: Setup) -> None:
+    for server in setup.servers:
+        own = _folder(setup, server.name) / "tmp" / str(os.getpid())
+        shutil.rmtree(own, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""Who answers calls: local processes over stdio, remote servers over HTTP."""

@@ -1,0 +1,127 @@
+"""From a command line to open servers: workspace, configuration, progress, and a clean end.
+
+Shared by all commands that use servers. What it imports late costs 200 ms: a program without
+servers must not pay for it.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pml.cli.console import Console
+from pml.cli.exits import process_environment
+from pml.errors import NoConfigurationError
+from pml.workspace import CONFIG_NAME, Workspace, resolve_workspace
+
+if TYPE_CHECKING:
+    from pml.assembly import Opened, Setup
+    from pml.execution.gate import Rights
+    from pml.execution.runner import Human, Office
+    from pml.execution.workflows import RunStore
+
+
+class ConsoleObserver:
+    """Shows on a terminal which servers are starting; tells what went wrong only if asked to."""
+
+    def __init__(self, console: Console, *, verbose: bool = False) -> None:
+        """Begin with nothing under way."""
+        self._console = console
+        self._verbose = verbose
+        self._starting: list[str] = []
+
+    def started(self, server: str, record: Mapping[str, Any]) -> None:
+        """Show it; warn of a server without an OS sandbox: never silently."""
+        if record.get("level") == "off":
+            self._console.warning(f"server `{server}` runs without an OS sandbox")
+        self._starting.append(server)
+        self._show()
+
+    def ready(self, server: str) -> None:
+        """Take it from the screen."""
+        self._starting = [one for one in self._starting if one != server]
+        self._show()
+
+    def logged(self, server: str, level: str, text: str) -> None:
+        """Show a server's own words, if asked to."""
+        if self._verbose:
+            self._console.log(level, f"{server}: {text}")
+
+    def stopped(self, server: str, reason: str) -> None:  # noqa: ARG002 - the port's
+        """Take it from the screen; whoever called has the error."""
+        if server in self._starting:
+            self.ready(server)
+
+    def _show(self) -> None:
+        names = ", ".join(self._starting)
+        self._console.status(f"starting {names} ..." if names else "")
+
+
+def prepared(console: Console, environ: Mapping[str, str]) -> "Setup | None":
+    """Read the workspace's configuration; None if there is none."""
+    workspace = here(environ)
+    if not os.path.lexists(workspace.path / CONFIG_NAME):  # a link to nowhere is an error
+        return None
+    if workspace.warning:
+        console.warning(workspace.warning)
+    from pml.assembly import Setup  # noqa: PLC0415 - see above
+    from pml.config import load_config  # noqa: PLC0415
+    from pml.confinement import probe  # noqa: PLC0415
+    from pml.places import state_folder, workspace_state  # noqa: PLC0415
+
+    home = Path.home()
+    config = load_config(workspace.path, environ, home)
+    state = workspace_state(state_folder(environ, home), workspace.path)
+    root = config.workspace or workspace.path
+    return Setup(root, config, probe(environ), environ, home, state)
+
+
+def here(environ: Mapping[str, str]) -> Workspace:
+    """Give the workspace of the current folder."""
+    return resolve_workspace(environ=environ, cwd=Path.cwd())
+
+
+@contextlib.asynccontextmanager
+async def servers_of(
+    setup: "Setup", console: Console, *, verbose: bool = False
+) -> "AsyncIterator[Opened]":
+    """Open the servers; none is started yet."""
+    from pml.assembly import opened_servers  # noqa: PLC0415 - see above
+
+    observer = ConsoleObserver(console, verbose=verbose)
+    async with opened_servers(setup, observer) as opened:
+        yield opened
+
+
+def rights_of(
+    setup: "Setup", opened: "Opened", human: "Human", *, yes: bool = False
+) -> "tuple[Rights, Office]":
+    """Say what programs may call, and who is asked."""
+    from pml import assembly  # noqa: PLC0415 - see above
+    from pml.execution.runner import Office  # noqa: PLC0415
+
+    office = Office(assembly.store_of(setup), human, assembly.QuestionWords(opened.servers))
+    return assembly.rights_of(setup, opened, yes=yes), office
+
+
+def store_of(setup: "Setup") -> "RunStore":
+    """Give the runs that wait."""
+    from pml import assembly  # noqa: PLC0415 - see above
+
+    return assembly.store_of(setup)
+
+
+def required(console: Console) -> "Setup":
+    """Read the configuration that must be there."""
+    environ = process_environment()
+    setup = prepared(console, environ)
+    if setup is None:
+        raise NoConfigurationError(here(environ).path / CONFIG_NAME)
+    return setup
+
+
+def is_terminal() -> bool:
+    """Say whether a human can be asked."""
+    return sys.stderr.isatty() and Path("/dev/tty").exists()

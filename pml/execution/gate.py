@@ -1,0 +1,171 @@
+"""Every call of a program passes here: what happened before, what the policy says, then the call.
+
+The guest is never thrown into by a question: a call that must wait is suspended, whatever the
+program wrapped around it. What was done and answered since the last snapshot is answered from the
+journal; what was only begun becomes a question, and nothing is repeated blindly.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pml.errors import CallDeniedError, PmlError
+from pml.execution.approvals import Approval, Verdict, argument_hash
+from pml.execution.errors import RunAbortedError, WorkflowBrokenError
+from pml.execution.journal import Entry, Journal
+from pml.model import Decision, Outcome
+from pml.ports import Recorder, ToolCaller
+from sandbox_host import SUSPEND, Call, ToolError
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rights:
+    """Who carries calls out, and what they may be."""
+
+    tools: ToolCaller
+    decide: Callable[[str], Decision]
+    audit: Recorder
+    remember: Callable[[str], None]
+    """Makes a verdict of Always last."""
+
+    yes: bool = False
+    """The human said yes to every question of this run beforehand."""
+
+
+class Gate:
+    """The host function of one run."""
+
+    def __init__(self, rights: Rights, run: str) -> None:
+        """Begin without a past."""
+        self._rights = rights
+        self._run = run
+        self._always: set[str] = set()
+        self.journal: Journal | None = None
+        """Since the run was last written to disk; a run that never was has none."""
+
+        self.asked: dict[int, Decision] = {}
+        """Calls that wait for the human, and the rule that says so."""
+
+        self.uncertain: set[int] = set()
+        """Calls that may have happened when the process died."""
+
+    async def answer(self, call: Call) -> Any:
+        """Answer a call of the guest; what goes wrong rejects it there."""
+        try:
+            return await self._answer(call)
+        except PmlError as error:
+            raise as_tool_error(error) from None
+
+    async def _answer(self, call: Call) -> Any:
+        arguments = argument_hash(call.args)
+        entry = self.journal.known(call.id, call.tool, arguments) if self.journal else None
+        if entry is not None:
+            return self._from_journal(entry)
+        decision = self._rights.decide(call.tool)
+        if decision.outcome == Outcome.DENY:
+            self._audit("call_denied", call, arguments, rule=decision.rule)
+            raise CallDeniedError(call.tool, decision.rule or "?", decision.place)
+        if decision.outcome == Outcome.ASK and not self._is_allowed(call.tool):
+            self._audit("approval_asked", call, arguments, rule=decision.rule)
+            self.asked[call.id] = decision
+            return SUSPEND
+        return await self._carry_out(call, arguments, by=decision.rule)
+
+    def _is_allowed(self, tool: str) -> bool:
+        return self._rights.yes or tool in self._always
+
+    def _from_journal(self, entry: Entry) -> Any:
+        if not entry.is_done:
+            self.uncertain.add(entry.call)
+            return SUSPEND
+        if entry.ok:
+            return entry.value
+        raise _rejection(entry.value)
+
+    async def settle(self, call: Call, approval: Approval) -> Any:
+        """Give what a waiting call is answered with after the human's word.
+
+        A value; an exception as a value, to reject it with; or SUSPEND, when it turned out that
+        the call may have happened already.
+        """
+        arguments = argument_hash(call.args)
+        bound = (approval.call, approval.tool, approval.argument_hash)
+        if bound != (call.id, call.tool, arguments):
+            raise WorkflowBrokenError(self._run, f"`{approval.id}` is about another call")
+        facts = {"approval": approval.id, "verdict": approval.verdict}
+        self._audit("approval_answered", call, arguments, **facts)
+        if approval.kind == "uncertain":
+            return await self._settle_uncertain(call, arguments, approval)
+        if approval.verdict not in (Verdict.YES, Verdict.ALWAYS):
+            return as_tool_error(CallDeniedError(call.tool))
+        if approval.verdict == Verdict.ALWAYS and call.tool not in self._always:
+            self._always.add(call.tool)
+            self._rights.remember(call.tool)
+        entry = self.journal.known(call.id, call.tool, arguments) if self.journal else None
+        if entry is not None:
+            return await _as_value(lambda: self._from_journal(entry))
+        return await self._carried_out(call, arguments, approval.id)
+
+    async def _settle_uncertain(self, call: Call, arguments: str, approval: Approval) -> Any:
+        if approval.verdict == Verdict.SKIP:
+            return approval.value
+        if approval.verdict != Verdict.YES:
+            raise RunAbortedError(self._run)
+        return await self._carried_out(call, arguments, approval.id)
+
+    async def _carried_out(self, call: Call, arguments: str, by: str) -> Any:
+        try:
+            return await self._carry_out(call, arguments, by=by)
+        except ToolError as error:
+            return error
+        except PmlError as error:
+            return as_tool_error(error)
+
+    async def _carry_out(self, call: Call, arguments: str, *, by: str | None) -> Any:
+        """Make the call: written down before and after, in the audit and in the journal."""
+        self._audit("call_executing", call, arguments, by=by)
+        if self.journal is not None:
+            self.journal.begin(call.id, call.tool, arguments)
+        try:
+            value = await self._rights.tools.call(call.tool, call.args)
+        except (PmlError, ToolError) as error:
+            rejection = error if isinstance(error, ToolError) else as_tool_error(error)
+            self._end(call, arguments, ok=False, value=_rejection_facts(rejection))
+            raise rejection from None
+        self._end(call, arguments, ok=True, value=value)
+        return value
+
+    def _end(self, call: Call, arguments: str, *, ok: bool, value: Any) -> None:
+        if self.journal is not None:
+            self.journal.end(call.id, ok=ok, value=value)
+        self._audit("call_ended", call, arguments, outcome="ok" if ok else "error")
+
+    def _audit(self, event: str, call: Call, arguments: str, **facts: Any) -> None:
+        given: Mapping[str, Any] = {
+            "run": self._run,
+            "call": call.id,
+            "tool": call.tool,
+            "argumentHash": arguments,
+        }
+        self._rights.audit.write(event, {**given, **facts})
+
+
+async def _as_value(give: Callable[[], Any]) -> Any:
+    try:
+        return give()
+    except ToolError as error:
+        return error
+
+
+def as_tool_error(error: PmlError) -> ToolError:
+    """Give the error that the program sees."""
+    words = error.message if error.hint is None else f"{error.message}\nhint: {error.hint}"
+    return ToolError(words, code=error.code, data=getattr(error, "data", None))
+
+
+def _rejection_facts(error: ToolError) -> dict[str, Any]:
+    return {"message": str(error), "code": error.code, "data": error.data}
+
+
+def _rejection(facts: Mapping[str, Any]) -> ToolError:
+    return ToolError(facts["message"], code=facts["code"], data=facts["data"])

@@ -1,0 +1,92 @@
+"""An office with a store on disk, a policy of lists, tools that count, and a human who is scripted."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pml.config import Permissions
+from pml.execution.approvals import Approval, Verdict
+from pml.execution.gate import Rights
+from pml.execution.runner import Office
+from pml.execution.workflows import RunStore
+from pml.policy import decide
+from sandbox_host import ToolError
+
+KEY = b"k" * 32
+
+
+class Tools:
+    """Remembers every effect."""
+
+    def __init__(self) -> None:
+        self.effects: list[tuple[str, Any]] = []
+
+    async def call(self, tool_id: str, arguments: Mapping[str, Any]) -> Any:
+        self.effects.append((tool_id, dict(arguments)))
+        if tool_id.endswith(":fail"):
+            raise ToolError("it broke", code="tool_error", data={"n": 1})
+        return {"tool": tool_id, **arguments}
+
+
+@dataclasses.dataclass
+class Script:
+    """A human who gives these verdicts by tool, and none otherwise."""
+
+    verdicts: dict[str, Verdict] = dataclasses.field(default_factory=dict)
+    value: Any = None
+    asked: list[Approval] = dataclasses.field(default_factory=list)
+
+    async def ask(self, questions: Sequence[Approval]) -> Mapping[str, tuple[Verdict, Any]]:
+        self.asked += [one for one in questions if one.verdict is None]
+        return {
+            one.id: (self.verdicts[one.tool], self.value)
+            for one in questions
+            if one.tool in self.verdicts and one.verdict is None
+        }
+
+
+class Shown:
+    def arguments(self, arguments: Mapping[str, Any]) -> str:
+        return str(dict(arguments))
+
+    def level(self, tool: str) -> str:
+        return "full"
+
+
+@dataclasses.dataclass
+class Desk:
+    """All that a run needs, with what it did."""
+
+    folder: Path
+    permissions: Permissions = dataclasses.field(
+        default_factory=lambda: Permissions(allow=("free",), ask=("asked",), deny=("never",))
+    )
+    tools: Tools = dataclasses.field(default_factory=Tools)
+    human: Script = dataclasses.field(default_factory=Script)
+    lines: list[tuple[str, Mapping[str, Any]]] = dataclasses.field(default_factory=list)
+    remembered: list[str] = dataclasses.field(default_factory=list)
+
+    def write(self, event: str, facts: Mapping[str, Any]) -> None:
+        self.lines.append((event, facts))
+
+    @property
+    def store(self) -> RunStore:
+        return RunStore(self.folder, KEY)
+
+    @property
+    def rights(self) -> Rights:
+        return Rights(
+            self.tools, lambda tool: decide(tool, self.permissions), self, self.remembered.append
+        )
+
+    @property
+    def office(self) -> Office:
+        return Office(self.store, self.human, Shown())
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path / "runs")
