@@ -37,6 +37,7 @@ from pml.execution.workflows import RunStore
 from pml.places import emptied_folder, private_folder, user_key
 from pml.policy import decide
 from pml.ports import Backend, Observer, ServerRequests
+from pml.redaction import Redactor, secrets_of
 
 _ARGUMENT_CHARACTERS = 2000  # of a question
 
@@ -93,6 +94,8 @@ class Opened:
 
     servers: Servers
     audit: Audit
+    redactor: Redactor
+    """Knows the keys of all servers."""
 
 
 @contextlib.asynccontextmanager
@@ -100,7 +103,8 @@ async def opened_servers(
     setup: Setup, observer: Observer, requests: ServerRequests | None = None
 ) -> AsyncIterator[Opened]:
     """Give the configured servers, none of them started; stop those that were, all at once."""
-    audit = Audit(setup.state)
+    redactor = redactor_of(setup)
+    audit = Audit(setup.state, redactor_of(setup, shapes=True))
     observer = AuditingObserver(audit, observer)
     failure: Exception | None = None
     async with anyio.create_task_group() as tasks, contextlib.AsyncExitStack() as stack:
@@ -109,7 +113,8 @@ async def opened_servers(
         backends += [UnusableBackend(*one) for one in setup.config.unusable.items()]
         try:
             seconds = setup.config.limits.call_timeout_seconds
-            yield Opened(Servers(backends, call_timeout_seconds=seconds), audit)
+            servers = Servers(backends, call_timeout_seconds=seconds)
+            yield Opened(servers, audit, redactor)
         except Exception as error:  # noqa: BLE001 - raised below: a task group would wrap it
             failure = error
         finally:
@@ -122,6 +127,17 @@ async def opened_servers(
             audit.close()
     if failure is not None:
         raise failure
+
+
+def redactor_of(setup: Setup, *, shapes: bool = False) -> Redactor:
+    """Know the keys that servers are given; `shapes` masks what looks like a key, too."""
+    blocks: list[Mapping[str, str]] = [setup.config.env]
+    for server in setup.servers:
+        if isinstance(server, StdioServerConfig):
+            blocks.append(server.environment)
+        else:
+            blocks.append(server.headers)
+    return Redactor(secrets_of(*blocks), shapes=shapes)
 
 
 def rights_of(setup: Setup, opened: Opened, *, yes: bool = False) -> Rights:
@@ -144,13 +160,14 @@ def store_of(setup: Setup) -> RunStore:
 class QuestionWords:
     """How questions are put: arguments as JSON, capped; the level that holds the server."""
 
-    def __init__(self, servers: Servers) -> None:
-        """Know the servers."""
-        self._servers = servers
+    def __init__(self, opened: Opened) -> None:
+        """Know the servers and their keys."""
+        self._servers = opened.servers
+        self._redactor = opened.redactor
 
     def arguments(self, arguments: Mapping[str, Any]) -> str:
         """Give arguments as text."""
-        text = json.dumps(arguments, ensure_ascii=False)
+        text = json.dumps(self._redactor.value(arguments), ensure_ascii=False)
         more = len(text) - _ARGUMENT_CHARACTERS
         return f"{text[:_ARGUMENT_CHARACTERS]}… ({more} more characters)" if more > 0 else text
 

@@ -8,7 +8,7 @@ followed: what is handed to them has escaped. Below: `scopes.py`. Above: `foldin
 from collections.abc import Callable, Iterable, Mapping
 
 from pml.analysis.literals import names
-from pml.analysis.scopes import Scopes, Write
+from pml.analysis.scopes import Name, Scopes, Write
 from pml.analysis.syntax import Node, Parsed, Path, Source
 
 MCP: Path = ("mcp",)
@@ -29,8 +29,8 @@ def resolve(parsed: Parsed, scopes: Scopes, source: Source) -> None:
     for _ in range(_PASSES):
         for node in parsed.nodes:
             node.paths = aliases.paths(node)
-            for write in scopes.writes.get(node, ()):
-                aliases.update(write)
+            for name, write in scopes.writes.get(node, ()):
+                aliases.update(name, write)
 
 
 class _Aliases:
@@ -54,22 +54,25 @@ class _Aliases:
         own = self._by_kind.get(node.kind)
         return own(node) if own else _NONE
 
-    def update(self, write: Write) -> None:
+    def update(self, name: Name, write: Write) -> None:
         """Say what a name gets."""
         found = _NONE
         for node, below in write.values:
             paths = node.paths
-            for name in below:
-                paths = _extended(paths, (name,))
+            for step in below:
+                paths = _extended(paths, (step,))
             found |= paths
         write.paths = _bounded(found)
+        name.paths = _bounded(name.paths | write.paths)
 
     def _named(self, node: Node) -> frozenset[Path]:
-        name = self._source.name(node)
-        written = node.scope.find(name) if node.scope else None
-        if written is None:
-            return frozenset({_GLOBALS[name]}) if name in _GLOBALS else _NONE
-        return _bounded(path for write in _reaching(written, node) for path in write.paths)
+        text = self._source.name(node)
+        name = node.scope.find(text) if node.scope else None
+        if name is None:
+            return frozenset({_GLOBALS[text]}) if text in _GLOBALS else _NONE
+        if not name.paths or len(name.writes) > _MOST_WRITES:
+            return name.paths
+        return _bounded(path for write in _reaching(name.writes, node) for path in write.paths)
 
     def _member(self, node: Node) -> frozenset[Path]:
         base, name = _of(node, "object"), node.child("property")
@@ -130,7 +133,7 @@ def _bounded(paths: Iterable[Path]) -> frozenset[Path]:
 
 def _reaching(written: list[Write], use: Node) -> list[Write]:
     """Give the writes that a use may see."""
-    if len(written) > _MOST_WRITES or use.scope is None:
+    if use.scope is None:
         return written
     seen: list[Write] = []
     for write in written:

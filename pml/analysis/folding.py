@@ -52,7 +52,8 @@ class Folder:
 
     def fold(self, node: Node) -> None:
         """Give a node its steps, from those of its children."""
-        _gather(node, node.children)
+        if node.children:
+            _gather(node, node.children)
         own = self._folds.get(node.kind)
         if own is not None:
             own(node)

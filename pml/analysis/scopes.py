@@ -57,6 +57,17 @@ class Write:
     paths: frozenset[Path] = frozenset()
 
 
+@dataclasses.dataclass(slots=True)
+class Name:
+    """What is known of a name."""
+
+    writes: list[Write] = dataclasses.field(default_factory=list)
+    """In the order of the source."""
+
+    paths: frozenset[Path] = frozenset()
+    """All that is ever written to it."""
+
+
 class Scope:
     """Names, and the scope around them."""
 
@@ -65,10 +76,10 @@ class Scope:
         self.parent = parent
         self.function = function
         self.depth: int = parent.depth + 1 if parent else 0
-        self.names: dict[str, list[Write]] = {}
+        self.names: dict[str, Name] = {}
 
-    def find(self, name: str) -> list[Write] | None:
-        """Give what is written to a name; None if it is nobody's but the global object's."""
+    def find(self, name: str) -> Name | None:
+        """Give who a name is; None if it is nobody's but the global object's."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.names:
@@ -81,7 +92,7 @@ class Scope:
         scope = self
         while hoisted and scope.parent is not None and scope.parent.function is self.function:
             scope = scope.parent
-        scope.names.setdefault(name, [])
+        scope.names.setdefault(name, Name())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,7 +110,7 @@ class Scopes:
     def __init__(self, parsed: Parsed, source: Source) -> None:
         """Walk the tree: declarations first, since names hold before their line."""
         self._source = source
-        self.writes: dict[Node, list[Write]] = {}
+        self.writes: dict[Node, list[tuple[Name, Write]]] = {}
         self._pending: list[tuple[Node, Node, Values, _Around]] = []
         waiting = [(parsed.root, _Around(Scope(None, parsed.root), parsed.root))]
         while waiting:
@@ -209,12 +220,12 @@ class Scopes:
         return self._source.name(key) if found is None else found
 
     def _write(self, at: Node, leaf: Node, values: Values, around: _Around) -> None:
-        written = around.scope.find(self._source.name(leaf))
-        if written is None:
+        name = around.scope.find(self._source.name(leaf))
+        if name is None:
             return  # a global's: `mcp` cannot be changed, and of others nothing is known
         write = Write(values, at.end, around.scope.function, around.region, around.loop)
-        written.append(write)
-        self.writes.setdefault(at, []).append(write)
+        name.writes.append(write)
+        self.writes.setdefault(at, []).append((name, write))
 
 
 def _below(values: Values, name: str | None) -> Values:

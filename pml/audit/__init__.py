@@ -14,7 +14,7 @@ Above: assembly, execution, the commands. Below: redaction and the private folde
 from pml.audit.arguments import argument_hash
 from pml.audit.errors import AuditError, AuditKeyLostError, AuditUnavailableError
 from pml.audit.log import Audit, Begun
-from pml.audit.reading import Entry, entries
+from pml.audit.reading import Entry, entries, newest
 from pml.audit.verifying import Report, verify
 
 __all__ = [
@@ -27,5 +27,6 @@ __all__ = [
     "Report",
     "argument_hash",
     "entries",
+    "newest",
     "verify",
 ]

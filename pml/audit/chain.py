@@ -8,8 +8,10 @@ import dataclasses
 import json
 from typing import Any
 
-from pml.audit.records import START, Link, is_cut, opened
+from pml.audit.records import MOST_LINE_BYTES, START, Link, is_cut, opened
 from pml.audit.resuming import OPENED, PARTIAL, RECOVERED, rest_facts
+
+_MOST_REST_BYTES = 4 * MOST_LINE_BYTES  # what is longer was never told of by a record
 
 _WORDS = {
     "missing": "lines after {} were missing",
@@ -69,6 +71,8 @@ class Chain:
             reason = "it was changed, or written without the key"
             self._rest_at = self._rest_at or Place(file, number, reason)
             self._rest += line
+            if len(self._rest) > _MOST_REST_BYTES:
+                raise _broken(self._rest_at)
             return
         link, previous = found
         facts = self._looked_into(file, number, line) if self._is_special(line) else {}

@@ -67,9 +67,10 @@ def _read(path: Path) -> bytes | None:
     try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.getuid():
-            raise AuditKeyLostError(path, "it is no file of yours")
+            raise AuditUnavailableError(path, "it is no plain file of yours")
         if facts.st_mode & 0o077:
-            raise AuditKeyLostError(path, "others could read or change the key")
+            hint = f"if you know why, close it again: chmod 600 {path}"
+            raise AuditUnavailableError(path, "others can read or change it", hint=hint)
         key = os.read(descriptor, BYTES + 1)
     finally:
         os.close(descriptor)

@@ -113,7 +113,7 @@ class Audit:
     def close(self) -> None:
         """Write what waits, note the head, close the file; the next line opens it again."""
         with self._mutex:
-            if self._waiting:
+            if self._waiting or self._lost:
                 self._try(lambda: self._put([]))
             if self._noted < self._written.number:
                 self._try(self._note_head)

@@ -1,8 +1,6 @@
-"""Reads lines for people: the newest of them, or all that fit. Judges nothing: `verify` does.
+"""Reads lines for people: the newest, or all. Judges single lines; the whole is for `verify`."""
 
-Without the key a line's truth cannot be told; with it, what is not authentic is marked.
-"""
-
+import collections
 import dataclasses
 import json
 import os
@@ -37,7 +35,26 @@ def entries(folder: Path) -> Iterator[Entry]:
         yield from _of_file(path, key)
 
 
+def newest(folder: Path, count: int) -> list[Entry]:
+    """Give the last lines, the oldest of them first; reads no file that is not needed."""
+    key = existing_key(folder)
+    found: list[Entry] = []
+    for path in reversed(files.log_files(folder) if key else []):
+        lines = collections.deque(_lines(path), maxlen=count - len(found))
+        found[:0] = [entry for line in lines if (entry := _entry(line, key or b""))]
+        if len(found) >= count:
+            break
+    return found
+
+
 def _of_file(path: Path, key: bytes) -> Iterator[Entry]:
+    for line in _lines(path):
+        entry = _entry(line, key)
+        if entry is not None:
+            yield entry
+
+
+def _lines(path: Path) -> Iterator[bytes]:
     try:
         descriptor = files.open_log(path)
     except FileNotFoundError:
@@ -47,10 +64,7 @@ def _of_file(path: Path, key: bytes) -> Iterator[Entry]:
     size = os.fstat(descriptor).st_size
     with os.fdopen(descriptor, "rb") as stream:
         while stream.tell() < size:
-            line = stream.readline(MOST_LINE_BYTES)
-            entry = _entry(line.removesuffix(b"\n"), key)
-            if entry is not None:
-                yield entry
+            yield stream.readline(MOST_LINE_BYTES).removesuffix(b"\n")
 
 
 def _entry(line: bytes, key: bytes) -> Entry | None:

@@ -89,6 +89,8 @@ def described(question: Approval) -> str:
 
 
 def _rule(question: Approval) -> str:
+    if question.reason:
+        return shown(question.reason)
     if question.kind == "uncertain":
         return "the process ended while this call was under way"
     if question.rule is None:

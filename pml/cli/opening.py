@@ -102,7 +102,7 @@ def rights_of(
     from pml import assembly  # noqa: PLC0415 - see above
     from pml.execution.runner import Office  # noqa: PLC0415
 
-    office = Office(assembly.store_of(setup), human, assembly.QuestionWords(opened.servers))
+    office = Office(assembly.store_of(setup), human, assembly.QuestionWords(opened))
     return assembly.rights_of(setup, opened, yes=yes), office
 
 

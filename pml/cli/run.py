@@ -108,13 +108,14 @@ def _execute(wanted: _Wanted, console: Console, *, yes: bool) -> "Run":
     if setup is None or not (setup.servers or setup.config.unusable):
         return anyio.run(execute, request)
     from pml.cli.asking import Nobody, TerminalHuman  # noqa: PLC0415 - as above
+    from pml.execution.masking import masked  # noqa: PLC0415 - as above
 
     human = TerminalHuman(console) if is_terminal() else Nobody()
 
     async def with_servers() -> "Run":
         async with servers_of(setup, console) as opened:
             rights, office = rights_of(setup, opened, human, yes=yes)
-            return await execute(request, rights, office)
+            return masked(await execute(request, rights, office), opened.redactor)
 
     return anyio.run(with_servers)
 

@@ -130,6 +130,7 @@ _ONE_CALL = "return await mcp[args.server][args.tool](args.given)"
 
 def _call(setup: "Setup", console: Console, tool: str, arguments: Any, options: _Options) -> "Run":
     from pml.cli.asking import Nobody, TerminalHuman  # noqa: PLC0415 - `--help` does not pay
+    from pml.execution.masking import masked  # noqa: PLC0415 - as above
     from pml.execution.runner import Request, execute  # noqa: PLC0415 - as above
     from sandbox_host import Failed, Limits, UncaughtToolError  # noqa: PLC0415 - as above
 
@@ -142,7 +143,7 @@ def _call(setup: "Setup", console: Console, tool: str, arguments: Any, options: 
     async def carry_out(opened: "Opened") -> "Run":
         await opened.servers.tool(tool)  # a tool that is not there is not asked about
         rights, office = rights_of(setup, opened, human, yes=options.yes)
-        return await execute(request, rights, office)
+        return masked(await execute(request, rights, office), opened.redactor)
 
     ended = _with_servers(setup, console, carry_out, verbose=options.verbose)
     outcome = ended.outcome

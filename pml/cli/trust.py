@@ -81,8 +81,8 @@ def _ask(console: Console) -> int:
     if not effect.changes:
         console.text(lines)
         return DONE
-    console.ask(f"{lines}\ntrust this configuration? [y/N] ")
-    if _answer().strip().lower() not in ("y", "yes"):
+    answer = _answer(console, f"{lines}\ntrust this configuration? [y/N] ")
+    if answer.strip().lower() not in ("y", "yes"):
         console.error("nothing was trusted")
         return FAILED
     trust_loaded(store, loaded, datetime.datetime.now(datetime.UTC))
@@ -141,11 +141,12 @@ def _facts(effect: "Effective", workspace: Path) -> dict[str, Any]:
     }
 
 
-def _answer() -> str:
-    """Read a line that was typed after the question; what was typed before is no answer to it."""
+def _answer(console: Console, question: str) -> str:
+    """Ask, and read a line from the terminal; what was typed before is no answer."""
     try:
         with _TERMINAL.open(encoding="utf-8", errors="replace") as terminal:
             termios.tcflush(terminal.fileno(), termios.TCIFLUSH)
+            console.ask(question)
             return terminal.readline()
     except (OSError, termios.error):
         return ""

@@ -128,12 +128,13 @@ def _go_on(
 ) -> int:
     import anyio  # noqa: PLC0415 - `--help` does not pay for it
 
+    from pml.execution.masking import masked  # noqa: PLC0415 - as above
     from pml.execution.runner import resume  # noqa: PLC0415
 
     async def go_on() -> "Run":
         async with servers_of(setup, console) as opened:
             rights, office = rights_of(setup, opened, human)
-            return await resume(run, rights, office)
+            return masked(await resume(run, rights, office), opened.redactor)
 
     try:
         ended = anyio.run(go_on)

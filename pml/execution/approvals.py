@@ -50,6 +50,9 @@ class Approval:
     place: str | None = None
     """The rule that asks, and where it stands."""
 
+    reason: str | None = None
+    """Why it is asked although a rule allows it."""
+
     line: int | None = None
     source_line: str | None = None
     code_hash: str = ""

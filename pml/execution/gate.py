@@ -15,6 +15,7 @@ from pml.execution.errors import RunAbortedError, WorkflowBrokenError
 from pml.execution.journal import Entry, Journal
 from pml.model import Decision, Outcome
 from pml.ports import Recorder, ToolCaller
+from pml.secret_files import is_secret_path
 from sandbox_host import SUSPEND, Call, ToolError
 
 
@@ -43,8 +44,8 @@ class Gate:
         self.journal: Journal | None = None
         """Since the run was last written to disk; a run that never was has none."""
 
-        self.asked: dict[int, Decision] = {}
-        """Calls that wait for the human, and the rule that says so."""
+        self.asked: dict[int, tuple[Decision, str | None]] = {}
+        """Calls that wait for the human, with the rule and any other reason to ask."""
 
         self.uncertain: set[int] = set()
         """Calls that may have happened when the process died."""
@@ -65,9 +66,10 @@ class Gate:
         if decision.outcome == Outcome.DENY:
             self._audit("call_denied", call, arguments, rule=decision.rule)
             raise CallDeniedError(call.tool, decision.rule or "?", decision.place)
-        if decision.outcome == Outcome.ASK and not self._is_allowed(call.tool):
-            self._audit("approval_asked", call, arguments, rule=decision.rule)
-            self.asked[call.id] = decision
+        reason = _secret_file(call, decision)
+        if (decision.outcome == Outcome.ASK or reason) and not self._is_allowed(call.tool):
+            self._audit("approval_asked", call, arguments, rule=decision.rule, reason=reason)
+            self.asked[call.id] = decision, reason
             return SUSPEND
         return await self._carry_out(call, arguments, by=decision.rule)
 
@@ -148,6 +150,20 @@ class Gate:
             "argumentHash": arguments,
         }
         self._rights.audit.write(event, {**given, **facts})
+
+
+def _secret_file(call: Call, decision: Decision) -> str | None:
+    """Say why a call is asked about although it is allowed: it names a file that holds secrets.
+
+    A rule that names this very tool means it; a pattern does not.
+    """
+    if decision.rule == call.tool:
+        return None
+    for name, value in call.args.items():
+        reason = is_secret_path(value) if isinstance(value, str) else None
+        if reason is not None:
+            return f"`{name}` names a file that looks secret: {reason}"
+    return None
 
 
 async def _as_value(give: Callable[[], Any]) -> Any:

@@ -205,7 +205,7 @@ class _Waiting:
         for one in self._stored.pending:
             if one.call == call.id and one.verdict is None and not uncertain:
                 return one
-        decision = self._gate.asked.get(call.id)
+        decision, reason = self._gate.asked.get(call.id, (None, None))
         now = time.time()
         return Approval(
             fresh_id(),
@@ -217,6 +217,7 @@ class _Waiting:
             kind="uncertain" if uncertain else "call",
             rule=decision.rule if decision else None,
             place=decision.place if decision else None,
+            reason=reason,
             line=call.line,
             source_line=_line(self._lines, call.line),
             code_hash=self._stored.code_hash,

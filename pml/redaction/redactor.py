@@ -71,21 +71,27 @@ class Redactor:
         return shapes.masked(text) if self._shapes else text
 
     def value(self, value: Any) -> Any:
-        """Give JSON with every known secret masked, in keys and numbers too."""
+        """Give JSON with every known secret masked, in keys and numbers too.
+
+        What is no JSON, such as a path, is given as text.
+        """
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
             return {self._key(key): self.value(one) for key, one in value.items()}
         if isinstance(value, list | tuple):
             return [self.value(one) for one in value]
-        if self._has_number and isinstance(value, int | float):
-            shown = str(value)
-            masked = self.text(shown)
-            return value if masked == shown else masked
-        return value
+        if value is None or isinstance(value, int | float):
+            return self._number(value) if self._has_number else value
+        return self.text(str(value))
+
+    def _number(self, value: float | None) -> Any:
+        shown = str(value)
+        masked = self.text(shown)
+        return value if masked == shown else masked
 
     def _key(self, key: Any) -> Any:
-        return self.text(key) if isinstance(key, str) else key
+        return self.text(key) if isinstance(key, str) else self._number(key)
 
     def _finds(self, text: str) -> bool:
         if self._strings.finds(text) or self._hexes.finds(text.lower()):

@@ -29,7 +29,7 @@ _SHAPES = re.compile(
     r"|pypi-[A-Za-z0-9_-]{40,}"
     r"|hf_[A-Za-z0-9]{30,}"
     r"|tvly-[A-Za-z0-9-]{20,}"
-    r"|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"
+    r"|(?<![_.-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"
     r")",
     re.DOTALL,
 )

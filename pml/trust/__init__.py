@@ -36,7 +36,14 @@ from pml.trust.errors import (
     UntrustedError,
     UntrustedWorkspaceError,
 )
-from pml.trust.loading import load, load_trusted, store_of, trust_loaded, trust_workspace
+from pml.trust.loading import (
+    load,
+    load_trusted,
+    store_of,
+    trust_always,
+    trust_loaded,
+    trust_workspace,
+)
 from pml.trust.record import Kept, TrustRecord, trust_added_allow
 from pml.trust.store import Store
 
@@ -59,6 +66,7 @@ __all__ = [
     "load_trusted",
     "store_of",
     "trust_added_allow",
+    "trust_always",
     "trust_loaded",
     "trust_workspace",
 ]

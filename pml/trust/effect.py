@@ -168,7 +168,7 @@ def _bounds(old: Statement, new: Statement) -> Iterator[Difference]:
 def _lockfile(old: str | None, new: str | None) -> Iterator[Difference]:
     if old != new:
         words = "the lockfile is another"
-        yield Difference((".pml/mcp.lock",), "changed", old, new, words)
+        yield Difference(("lockfile",), "changed", old, new, words)
 
 
 def _unusable(

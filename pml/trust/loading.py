@@ -22,7 +22,7 @@ from pml.config.values import Approvals
 from pml.places import state_folder
 from pml.trust.effect import Effective, Loaded, effective
 from pml.trust.guarding import Guard
-from pml.trust.record import TrustRecord
+from pml.trust.record import TrustRecord, trust_added_allow
 from pml.trust.statement import Statement
 from pml.trust.store import Store
 
@@ -63,6 +63,19 @@ def trust_loaded(store: Store, loaded: Loaded, now: datetime.datetime) -> TrustR
     record = TrustRecord(loaded.statement, loaded.lockfile, now.isoformat(timespec="seconds"))
     store.save(record)
     return record
+
+
+def trust_always(store: Store, loaded: Loaded, tool: str, now: datetime.datetime) -> TrustRecord:
+    """Trust the rule that the human's Always added to the file of `loaded`, and nothing else.
+
+    Where nothing was ever trusted and nothing waits to be, this is the first record. Otherwise
+    raises `NothingTrustedError`: the rule then waits for `pml trust` with all the rest.
+    """
+    kept = store.load()
+    if kept.record is None and not kept.problem and not effective(loaded, None).waiting:
+        first = TrustRecord(loaded.statement, at=now.isoformat(timespec="seconds"))
+        store.save(trust_added_allow(first, tool))
+    return store.update(lambda record: trust_added_allow(record, tool))
 
 
 def load(workspace: Path, environ: Mapping[str, str], user_home: Path, key: bytes) -> Loaded:

@@ -154,8 +154,9 @@ def _on_the_web(hosts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _require(given: Require | None, old: Grants, new: Grants) -> Require | None:
-    """Keep the higher floor; not said where the whole file's says the same."""
-    if STRENGTH.index(new.floor) >= STRENGTH.index(old.floor):
+    """Keep the higher floor; not said where that of the whole file, the higher too, says it."""
+    whole = max(old.require, new.require, key=STRENGTH.index)
+    if STRENGTH.index(given or whole) >= STRENGTH.index(old.floor):
         return given
     higher: dict[str, Require] = {"partial": "partial", "landlock": "landlock", "full": "full"}
     return higher[old.floor]

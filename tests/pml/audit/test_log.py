@@ -289,7 +289,7 @@ def test_a_key_that_is_lost_is_told_and_not_replaced(folder: Path, damage: str) 
     for attempt in (lambda: Audit(folder).write("call", {}), lambda: verify(folder)):
         with pytest.raises(AuditUnavailableError) as caught:
             attempt()
-        if damage != "link":
+        if damage in ("missing", "short"):
             assert isinstance(caught.value, AuditKeyLostError)
     assert key.is_symlink() or not key.exists() or key.read_bytes() in (good, good[:-1])
 

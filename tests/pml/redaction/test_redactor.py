@@ -2,6 +2,7 @@ import base64
 import json
 import string
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -132,6 +133,27 @@ def test_a_value_with_a_line_break_is_masked_without_it_too() -> None:
 
 def test_an_empty_value_masks_nothing() -> None:
     assert Redactor({"EMPTY": "", "BLANK": " \n"}).text("a b") == "a b"
+
+
+def test_what_is_no_json_is_masked_as_text() -> None:
+    redactor = Redactor({"TOKEN": TOKEN, "CODE": "987654321"})
+    masked = redactor.value(
+        {"path": Path(f"/x/{TOKEN}"), 987654321: 1, "error": ValueError(TOKEN)}
+    )
+    assert masked == {"path": f"/x/{MASK}", "[secret CODE]": 1, "error": MASK}
+
+
+@pytest.mark.parametrize(
+    "mark", ["\\", "%", "%5c", "\\u005c", "\\\\n", "/", "-eyJ", "Bearer ", "A_", "+"]
+)
+@pytest.mark.parametrize(
+    "value", [TOKEN, "a\\\\\\\\\\\\b", "C:\\dir\\key", "%%%%%%%%", "      x", "////////////"]
+)
+def test_a_hostile_text_takes_no_time(mark: str, value: str) -> None:
+    # a pattern that goes back over what it has read would take hours here
+    text = mark * 50_000
+    shown = Redactor({"S": value}, shapes=True).text(f"{text}{value} {text}")
+    assert f"{value} " not in shown
 
 
 def test_the_redactor_does_not_show_its_secrets() -> None:

@@ -75,4 +75,6 @@ def make(tmp_path: Path) -> Any:
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     """One for property tests, which must not share a fixture of a single test."""
-    return made_folder(tmp_path_factory.mktemp("shared"))
+    made = made_folder(tmp_path_factory.mktemp("shared"))
+    made.environ.update(DATA="docs", HOME="/home/ada")
+    return made

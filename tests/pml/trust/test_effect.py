@@ -347,7 +347,7 @@ def test_another_lockfile_is_told(folder):
     folder.trust({})
     assert folder.use().changes == ()
     lock.write_text("{ }")
-    assert kinds(folder.use()) == {'[".pml/mcp.lock"]': "changed"}
+    assert kinds(folder.use()) == {"lockfile": "changed"}
     lock.unlink()
     assert folder.use().waiting
 
@@ -380,11 +380,11 @@ def test_the_defaults_are_those_of_the_rooms_that_have_them():
     assert (mine["wallSeconds"], mine["cpuSeconds"]) == (limits.wall_seconds, limits.cpu_seconds)
     assert mine["memoryMb"] == limits.memory_bytes >> 20
     process = ProcessLimits()
-    assert SERVER_LIMITS == {
+    assert {
         "memoryMb": process.memory_bytes >> 20,
         "procs": process.processes,
         "openFiles": process.open_files,
-    }
+    } == SERVER_LIMITS
 
 
 # --- words -----------------------------------------------------------------------------------------
@@ -393,7 +393,9 @@ def test_the_defaults_are_those_of_the_rooms_that_have_them():
 def test_what_is_shown_cannot_steer_a_terminal(folder):
     """Attack: an argument repaints the question, or reads as something else."""
     evil = "\x1b[2K\x1b[1A\u202egood\u200b\r\n\U000e0041"
-    effect = folder.use(file(mcpServers={"s": {"command": "c", "args": [evil], "env": {"A": evil}}}))
+    effect = folder.use(
+        file(mcpServers={"s": {"command": "c", "args": [evil], "env": {"A": evil}}})
+    )
     told = "".join(f"{one.path}{one.old}{one.new}{one.sentence}" for one in effect.changes)
     assert told.isprintable()
     assert "\\u{1b}" in told

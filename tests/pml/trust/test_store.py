@@ -10,6 +10,7 @@ import stat
 
 import pytest
 
+from pml.config.editing import allow_always
 from pml.errors import PlaceUnsafeError
 from pml.trust import (
     NothingTrustedError,
@@ -17,6 +18,7 @@ from pml.trust import (
     TrustKeyError,
     load_trusted,
     trust_added_allow,
+    trust_always,
     trust_workspace,
 )
 from pml.trust.key import made_key, read_key, sealed, unsealed
@@ -54,7 +56,12 @@ def test_no_secret_is_kept(folder):
             "mcpServers": {
                 "s": {
                     "command": "c",
-                    "args": ["--token", "literal-arg", "--key=literal-two", "ghp_0123456789abcdefghij"],
+                    "args": [
+                        "--token",
+                        "literal-arg",
+                        "--key=literal-two",
+                        "ghp_0123456789abcdefghij",
+                    ],
                     "env": {"X": "literal-env", "T": "${TOKEN}", "Y": "${NOPE:-literal-default}"},
                     "sandbox": {"env": ["TOKEN"], "fsRead": ["${A_TOKEN}"]},
                 },
@@ -112,7 +119,8 @@ def test_a_damaged_record_trusts_nothing_and_what_tightens_still_applies(folder,
 @pytest.mark.parametrize("how", ["gone", "other", "junk"])
 def test_without_key_or_number_a_record_trusts_nothing(folder, name, how):
     folder.trust(ALLOWING)
-    [path] = [p for p in folder.store.state.rglob("*") if p.is_file() and name in str(p)]
+    path = folder.store.state / name
+    path = path if path.is_file() else path / folder.store.path.parent.name
     if how == "gone":
         path.unlink()
     else:
@@ -174,7 +182,9 @@ def test_a_state_folder_in_the_workspace_is_nobodys(folder, variable):
     """Attack: the repository brings a state folder with its own key, and client settings that name it."""
     folder.trust(ALLOWING)
     planted = folder.path / "planted"
-    shutil.copytree(folder.store.state, planted / "pml" if variable == "XDG_STATE_HOME" else planted)
+    shutil.copytree(
+        folder.store.state, planted / "pml" if variable == "XDG_STATE_HOME" else planted
+    )
     if variable == "home":
         shutil.copytree(folder.store.state, planted / ".local" / "state" / "pml")
     environ = {} if variable == "home" else {variable: str(planted)}
@@ -251,6 +261,39 @@ def test_always_in_a_workspace_that_is_not_trusted_trusts_nothing(folder):
     folder.write(ALLOWING)
     with pytest.raises(NothingTrustedError):
         folder.store.update(lambda record: trust_added_allow(record, "s:read"))
+    assert folder.store.load().record is None
+
+
+def test_the_whole_always_edits_the_file_and_trusts_it(folder):
+    text = '{\n  "permissions": {"allow": ["a:b"]},\n  "mcpServers": {"s": {"command": "c"}}\n}\n'
+    folder.trust(text)
+    loaded, _ = load_trusted(folder.path, folder.environ, folder.home)
+    allow_always(folder.file, "s:read", loaded.content)
+    assert folder.use().config.permissions.allow == ("a:b",)  # a crash here: the rule waits
+    trust_always(folder.store, loaded, "s:read", NOW)
+    effect = folder.use()
+    assert effect.changes == ()
+    assert effect.config.permissions.allow == ("a:b", "s:read")
+
+
+@pytest.mark.parametrize("before", [None, '{"permissions": {"deny": ["x"]}}'])
+def test_always_where_nothing_asks_for_trust_is_the_first_record(folder, before):
+    if before:
+        folder.write(before)
+    loaded, _ = load_trusted(folder.path, folder.environ, folder.home)
+    allow_always(folder.file, "s:read", loaded.content)
+    trust_always(folder.store, loaded, "s:read", NOW)
+    effect = folder.use()
+    assert effect.changes == ()
+    assert effect.config.permissions.allow == ("s:read",)
+
+
+def test_always_in_a_clone_trusts_nothing_of_the_clone(folder):
+    """Attack: a harmless question is asked in a clone that wants far more."""
+    folder.write(ALLOWING)
+    loaded, _ = load_trusted(folder.path, folder.environ, folder.home)
+    with pytest.raises(NothingTrustedError):
+        trust_always(folder.store, loaded, "s:read", NOW)
     assert folder.store.load().record is None
 
 
