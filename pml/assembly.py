@@ -6,6 +6,7 @@ closes, and closing leaves no process and no temporary folder behind.
 
 import contextlib
 import dataclasses
+import datetime
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ from pml.backends.http import HttpBackend
 from pml.backends.servers import Servers, UnusableBackend
 from pml.backends.stdio import Patience, StdioBackend
 from pml.config import Config, HttpServerConfig, ServerConfig, StdioServerConfig
+from pml.config.editing import allow_always
 from pml.confinement import (
     Confined,
     Grants,
@@ -38,6 +40,9 @@ from pml.places import emptied_folder, private_folder, user_key
 from pml.policy import decide
 from pml.ports import Backend, Observer, ServerRequests
 from pml.redaction import Redactor, secrets_of
+from pml.trust import Loaded, trust_always
+from pml.trust import store_of as trusted_store
+from pml.workspace import CONFIG_NAME
 
 _ARGUMENT_CHARACTERS = 2000  # of a question
 
@@ -53,6 +58,12 @@ class Setup:
     user_home: Path
     state: Path
     """The workspace's folder in the user's state."""
+
+    keys: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
+    """Keys that were looked up for the configuration, to be masked wherever they appear."""
+
+    loaded: Loaded | None = None
+    """What was read of the file, for a verdict of Always to be added to."""
 
     @property
     def servers(self) -> tuple[ServerConfig, ...]:
@@ -71,7 +82,7 @@ class AuditingObserver:
 
     def started(self, server: str, record: Mapping[str, Any]) -> None:
         """Write with which sandbox."""
-        self._audit.write("server_started", {"server": server, **record})
+        self._audit.note("server_started", {"server": server, **record})
         self._then.started(server, record)
 
     def ready(self, server: str) -> None:
@@ -84,7 +95,7 @@ class AuditingObserver:
 
     def stopped(self, server: str, reason: str) -> None:
         """Write why."""
-        self._audit.write("server_stopped", {"server": server, "reason": reason})
+        self._audit.note("server_stopped", {"server": server, "reason": reason})
         self._then.stopped(server, reason)
 
 
@@ -131,7 +142,7 @@ async def opened_servers(
 
 def redactor_of(setup: Setup, *, shapes: bool = False) -> Redactor:
     """Know the keys that servers are given; `shapes` masks what looks like a key, too."""
-    blocks: list[Mapping[str, str]] = [setup.config.env]
+    blocks: list[Mapping[str, str]] = [setup.config.env, setup.keys]
     for server in setup.servers:
         if isinstance(server, StdioServerConfig):
             blocks.append(server.environment)
@@ -147,9 +158,19 @@ def rights_of(setup: Setup, opened: Opened, *, yes: bool = False) -> Rights:
         opened.servers,
         lambda tool: decide(tool, permissions),
         opened.audit,
-        remember=lambda _: None,
+        remember=lambda tool: _allow_always(setup, tool),
         yes=yes,
     )
+
+
+def _allow_always(setup: Setup, tool: str) -> None:
+    """Add a tool to `allow`, in the file and in what is trusted of it."""
+    loaded = setup.loaded
+    if loaded is None:
+        return
+    allow_always(loaded.folder / CONFIG_NAME, tool, loaded.content)
+    store = trusted_store(loaded.folder, setup.environ, setup.user_home)
+    trust_always(store, loaded, tool, datetime.datetime.now(datetime.UTC))
 
 
 def store_of(setup: Setup) -> RunStore:

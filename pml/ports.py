@@ -75,6 +75,9 @@ class Observer(Protocol):
 class ToolCaller(Protocol):
     """Who carries out calls by tool id, whatever the server is."""
 
+    def check(self, tool_id: str) -> None:
+        """Raise if the server is not configured or cannot be used; starts nothing."""
+
     async def call(self, tool_id: str, arguments: Mapping[str, Any]) -> Any:
         """Give the value that a program sees; raises `PmlError` or `sandbox_host.ToolError`."""
 

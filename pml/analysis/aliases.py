@@ -39,6 +39,7 @@ class _Aliases:
         self._by_kind: Mapping[str, Callable[[Node], frozenset[Path]]] = {
             "identifier": self._named,
             "shorthand_property_identifier": self._named,
+            "this": _this,
             "member_expression": self._member,
             "subscript_expression": self._item,
             "parenthesized_expression": _last,
@@ -97,6 +98,12 @@ class _Aliases:
             case "&&":
                 return right
         return _NONE
+
+
+def _this(node: Node) -> frozenset[Path]:
+    """Outside functions and classes it is the global object."""
+    is_world = node.scope is not None and node.scope.this_is_world
+    return frozenset({WORLD}) if is_world else _NONE
 
 
 def _last(node: Node) -> frozenset[Path]:

@@ -18,7 +18,7 @@ _TOO_DENSE = Problem("the source has too many parts: not all of it was looked at
 _CUT = Problem(f"more than {MOST_STEPS} calls: the rest is left out")
 _NOT_READ = "this is not JavaScript that can be read: calls around it may be missing"
 
-_OF_INTEREST = re.compile(rb"mcp|globalThis|eval|Function|\\[ux]")
+_OF_INTEREST = re.compile(rb"mcp|[tT]his|eval|Function|\\[ux]")
 """Without any of these there is nothing to find."""
 
 

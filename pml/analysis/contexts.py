@@ -4,7 +4,7 @@ import enum
 
 from pml.analysis.syntax import Node
 
-_FARTHEST = 64  # wrappers that are looked through
+_FARTHEST = 32  # wrappers that are looked through
 _PATTERNS = frozenset(
     {
         "array_pattern", "formal_parameters", "import_clause", "import_specifier",

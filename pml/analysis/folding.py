@@ -20,8 +20,11 @@ _EACH = frozenset(
     }
 )  # fmt: skip
 _REFERENCES = frozenset(
-    {"identifier", "member_expression", "shorthand_property_identifier", "subscript_expression"}
-)
+    {
+        "identifier", "member_expression", "shorthand_property_identifier",
+        "subscript_expression", "this",
+    }
+)  # fmt: skip
 _LOGICAL = frozenset({"&&", "||", "??"})
 _WRAPPERS = frozenset({"await_expression", "parenthesized_expression"})
 

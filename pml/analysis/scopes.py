@@ -22,7 +22,10 @@ _DECLARED_OUTSIDE = frozenset(
     {"class_declaration", "function_declaration", "generator_function_declaration"}
 )
 _NAMED_INSIDE = frozenset({"function_expression", "generator_function", "class"})
-_BLOCKS = FUNCTIONS | LOOPS | {"catch_clause", "class", "statement_block", "switch_body"}
+_OWN_THIS = (FUNCTIONS - {"arrow_function"}) | {"class_body"}
+_BLOCKS = FUNCTIONS | LOOPS | _OWN_THIS | {
+    "catch_clause", "class", "statement_block", "switch_body",
+}  # fmt: skip
 _MOST_DEPTH = 64  # of scopes that are told apart: looking a name up climbs them
 _MAY_BE_SKIPPED = frozenset(
     {
@@ -77,6 +80,7 @@ class Scope:
         self.function = function
         self.depth: int = parent.depth + 1 if parent else 0
         self.names: dict[str, Name] = {}
+        self.this_is_world: bool = parent is None or parent.this_is_world
 
     def find(self, name: str) -> Name | None:
         """Give who a name is; None if it is nobody's but the global object's."""
@@ -129,6 +133,7 @@ class Scopes:
             self._declare_name(node, scope)
         if node.kind in _BLOCKS and scope.depth < _MOST_DEPTH:
             scope = Scope(scope, node if is_function else scope.function)
+            scope.this_is_world = scope.this_is_world and node.kind not in _OWN_THIS
         above = node.parent.kind if node.parent else ""
         if is_function or above == "switch_body" or (above, node.field) in _MAY_BE_SKIPPED:
             region = node

@@ -36,6 +36,8 @@ class Spotter:
 
     def referred(self, node: Node) -> Spots:
         """Say what a reference does that is not called here."""
+        if self.is_cut:
+            return ()
         on, index = node.child("object"), node.child("index")
         if on is not None and WORLD in on.paths and index is not None:
             any_name = None in names(index, self._source)

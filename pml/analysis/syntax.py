@@ -153,6 +153,8 @@ class Parsed:
         field = cursor.field_name
         if found.type in _LEFT_OUT or not (found.is_named or field in _MARKS):
             return None
+        if not self._has_room():
+            return None
         node = Node(found.type, field, (found.start_byte, found.end_byte), parent)
         parent.children.append(node)
         self._count += 1

@@ -85,6 +85,8 @@ class Chain:
     def finish(self, last_file: str) -> None:
         """Take the end: what must be there and is not; raises `ChainBrokenError`."""
         last = self._last or START
+        if self.head == "missing" and last == START and self._rest_at is None:
+            return  # the first process is just about to write
         if self._rest_at is not None:
             if not is_cut(self._rest, last):
                 raise _broken(self._rest_at)

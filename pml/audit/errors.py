@@ -24,7 +24,7 @@ class AuditUnavailableError(AuditError):
     def __init__(self, path: object, reason: str, *, hint: str | None = None) -> None:
         """Name file and reason."""
         super().__init__(
-            f"the audit cannot be written: {path}: {reason}",
+            f"the audit cannot be used: {path}: {reason}",
             hint=hint or "nothing is called that cannot be written down; mend it and try again",
         )
 

@@ -125,7 +125,7 @@ def read_head(folder: Path, key: bytes) -> Link | str:
         content = os.read(descriptor, _MOST_HEAD_BYTES)
         facts = json.loads(content)
         link = Link(facts["lines"], facts["last"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "damaged"
     finally:
         os.close(descriptor)

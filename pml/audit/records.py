@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import blake3
 
-from sandbox_host.errors import printable
-
 MOST_LINE_BYTES = 64 << 10
 """Facts are short; what is longer loses its long parts, by name."""
 
@@ -42,16 +40,21 @@ START = Link(0, "0" * _HASH)
 
 def facts_text(facts: Mapping[str, Any]) -> str:
     """Give facts as JSON of bounded length, whatever they are."""
+    text = _text(facts)
+    return text if text and len(text) <= MOST_LINE_BYTES // 2 else _shortened(facts)
+
+
+def _text(value: object) -> str | None:
     try:
-        text = _encode(facts)
+        return _encode(value)
     except (ValueError, TypeError, RecursionError):
-        return _encode({"unwritable": printable(str(type(facts)), _MOST_FACT_CHARACTERS)})
-    return text if len(text) <= MOST_LINE_BYTES // 2 else _shortened(facts)
+        return None
 
 
 def _shortened(facts: Mapping[str, Any]) -> str:
-    texts = {str(name)[:100]: _encode(value) for name, value in facts.items()}
-    short = [name for name, text in texts.items() if len(text) <= _MOST_FACT_CHARACTERS]
+    """Keep the facts that are short and have a JSON form; name the others."""
+    texts = {str(name)[:100]: _text(value) or "" for name, value in facts.items()}
+    short = [name for name, text in texts.items() if 0 < len(text) <= _MOST_FACT_CHARACTERS]
     kept = short[:_MOST_FACTS]
     left_out = [name for name in texts if name not in kept]
     body = "".join(f"{_encode(name)}:{texts[name]}," for name in kept)

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import fcntl
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -22,6 +23,8 @@ Progress = Callable[[int, int], None]
 """Told how many of how many bytes were read."""
 
 _PROGRESS_LINES = 5000  # about 50 ms
+_MOST_LOOKS = 200  # for a file that is being set aside
+_LOOK_SECONDS = 0.0005
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,42 +73,55 @@ def verify(folder: Path, progress: Progress | None = None) -> Report:
 
 
 def _opened(folder: Path, chain: Chain, stack: contextlib.ExitStack) -> list[_Opened]:
-    """Open all files at one moment between two lines; note the head of that moment."""
-    current = _locked(folder, stack)
+    """Open all files at one moment between two lines."""
+    for _ in range(_MOST_LOOKS):
+        try:
+            current = _locked(folder / files.NAME, stack) if files.log_files(folder) else None
+            return _at_this_moment(folder, chain, stack, current)
+        except FileNotFoundError:
+            stack.close()  # set aside while we looked: the next one is about to be made
+            time.sleep(_LOOK_SECONDS)
+    return _at_this_moment(folder, chain, stack, None)
+
+
+def _at_this_moment(
+    folder: Path, chain: Chain, stack: contextlib.ExitStack, current: BinaryIO | None
+) -> list[_Opened]:
+    """Open the files that were set aside too; note the head."""
     numbers = files.set_aside(folder)
-    names = [(files.aside_path(folder, number).name, number) for number in numbers]
-    opened = [_as_opened(name, number, _open(folder / name, stack)) for name, number in names]
-    if current is not None:
-        opened.append(_as_opened(files.NAME, max(numbers, default=0) + 1, current))
+    opened = [
+        _as_opened(number, _open(files.aside_path(folder, number), stack)) for number in numbers
+    ]
     chain.head = files.read_head(folder, chain.key)
     if current is not None:
+        opened.append(_as_opened(max(numbers, default=0) + 1, current, files.NAME))
         fcntl.flock(current, fcntl.LOCK_UN)
     return opened
 
 
-def _locked(folder: Path, stack: contextlib.ExitStack) -> BinaryIO | None:
-    path = folder / files.NAME
-    while os.path.lexists(path):
-        stream = _open(path, stack)
-        files.lock(stream.fileno(), path, shared=True)
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.lstat(path), os.fstat(stream.fileno())):
-                return stream
-        stream.close()  # set aside while we waited
-    return None
+def _locked(path: Path, stack: contextlib.ExitStack) -> BinaryIO:
+    """Give the newest file, with no line under way."""
+    stream = _open(path, stack)
+    files.lock(stream.fileno(), path, shared=True)
+    if not os.path.samestat(os.lstat(path), os.fstat(stream.fileno())):
+        raise FileNotFoundError
+    return stream
 
 
 def _open(path: Path, stack: contextlib.ExitStack) -> BinaryIO:
     try:
         descriptor = files.open_log(path)
+    except FileNotFoundError:
+        raise
     except (OSError, AuditUnavailableError):
         reason = "it is a link, or no plain file of yours"
         raise ChainBrokenError(path.name, 0, reason) from None
     return stack.enter_context(os.fdopen(descriptor, "rb"))
 
 
-def _as_opened(name: str, number: int, stream: BinaryIO) -> _Opened:
-    return _Opened(name, number, stream, os.fstat(stream.fileno()).st_size)
+def _as_opened(number: int, stream: BinaryIO, name: str | None = None) -> _Opened:
+    size = os.fstat(stream.fileno()).st_size
+    return _Opened(name or files.aside_path(Path(), number).name, number, stream, size)
 
 
 def _check_names(opened: list[_Opened]) -> None:

@@ -24,11 +24,11 @@ class UnusableBackend:
     def __init__(self, name: str, problem: PmlError) -> None:
         """Keep the problem."""
         self.name = name
-        self._problem = problem
+        self.problem = problem
 
     async def list_tools(self) -> Listing:
         """Raise the problem."""
-        raise self._problem
+        raise self.problem
 
     async def call_tool(
         self,
@@ -39,12 +39,12 @@ class UnusableBackend:
         on_progress: OnProgress | None = None,  # noqa: ARG002
     ) -> Mapping[str, Any]:
         """Raise the problem."""
-        raise self._problem
+        raise self.problem
 
     def status(self) -> ServerStatus:
         """Tell the problem."""
         return ServerStatus(
-            self.name, "none", ServerState.FAILED, "none", error=self._problem.message
+            self.name, "none", ServerState.FAILED, "none", error=self.problem.message
         )
 
     async def aclose(self) -> None:
@@ -67,6 +67,14 @@ class Servers:
     def status(self) -> tuple[ServerStatus, ...]:
         """Say what is known of each, without starting any."""
         return tuple(backend.status() for backend in self._backends.values())
+
+    def check(self, tool_id: str) -> None:
+        """Raise if the server is not configured or cannot be used; starts nothing."""
+        backend = self._backends.get(tool_id.partition(":")[0])
+        if backend is None:
+            raise ServerUnknownError(tool_id.partition(":")[0], self.names)
+        if isinstance(backend, UnusableBackend):
+            raise backend.problem
 
     async def tool(self, tool_id: str) -> Tool:
         """Find a tool by its id; starts its server if need be."""

@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
-
 from pml.cli.console import Console, shown
 from pml.execution.approvals import Approval, Verdict
 
 _TERMINAL = Path("/dev/tty")
 _HASH_CHARACTERS = 12
+_ALWAYS = "allow? [y]es, this call / [a]lways, this tool / [N]o: "
+_ONCE = "allow? [y]es, this call / [N]o: "
 _WORDS = {
-    "call": ("allow? [y]es, this call / [a]lways, this tool / [N]o: ", {
+    "call": (_ALWAYS, {
         "y": Verdict.YES, "yes": Verdict.YES, "a": Verdict.ALWAYS, "always": Verdict.ALWAYS,
     }),
     "uncertain": ("[r]etry the call / [s]kip it with a value / [e]nd the run / [N]ot now: ", {
@@ -47,9 +47,11 @@ class TerminalHuman:
 
     async def _ask(self, question: Approval) -> tuple[Verdict, Any] | None:
         prompt, words = _WORDS[question.kind]
+        if question.kind == "call" and not question.takes(Verdict.ALWAYS):
+            prompt = _ONCE
         self._console.ask(f"{described(question)}\n{prompt}")
         verdict = words.get((await _line()).strip().lower())
-        if verdict is None:
+        if verdict is None or not question.takes(verdict):
             return (Verdict.NO, None) if question.kind == "call" else None
         if verdict != Verdict.SKIP:
             return verdict, None
@@ -103,6 +105,8 @@ def _flat(text: str) -> str:
 
 
 async def _line() -> str:
+    import anyio.to_thread  # noqa: PLC0415 - `--help` does not pay for it
+
     return await anyio.to_thread.run_sync(_read_line, abandon_on_cancel=True)
 
 

@@ -100,9 +100,9 @@ def show(
 
 
 def verify(context: typer.Context) -> int:
-    """Check that no line was changed, removed or added; name the first that was.
+    """Check that nothing was changed; name the first line.
 
-    Exit code 1 if one was.
+    Lines that were changed, removed, moved or added by anybody but pml; exit code 1 if there are.
     """
     from pml.audit import verify as verified  # noqa: PLC0415 - `--help` does not pay for it
 
@@ -117,12 +117,15 @@ def verify(context: typer.Context) -> int:
     if report.broken is not None:
         console.error(
             f"the audit was changed: {report.broken}",
-            hint=f"{report.count} lines before it are as they were written; "
-            f"the files are in {folder}",
+            hint=f"{_lines(report.count)} before it as written; the files are in {folder}",
         )
         return FAILED
-    console.text(f"{report.count} lines, all as they were written")
+    console.text(f"{_lines(report.count)}, all as written")
     return DONE
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count:,} lines"
 
 
 def _folder() -> Path:

@@ -48,6 +48,9 @@ def _exit_code(ended: "Run") -> int:
 
     if isinstance(ended.outcome, Suspended):
         return APPROVAL
+    error = getattr(ended.outcome, "error", None)
+    if str(getattr(error, "tool_code", "")).startswith("untrusted"):
+        return APPROVAL
     return DONE if isinstance(ended.outcome, Completed) else FAILED
 
 

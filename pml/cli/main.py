@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from pml import __version__
-from pml.cli import doctor, exits, run, servers, workflows
+from pml.cli import audit, doctor, exits, plan, run, servers, trust, workflows
 from pml.cli.console import Console
 from pml.errors import PmlError, UsageError
 
@@ -31,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return exits.USAGE
     except PmlError as error:
         console.error(error.message, hint=error.hint)
+        if error.code.startswith("untrusted"):  # its class would be slow to import
+            return exits.APPROVAL
         return exits.USAGE if isinstance(error, UsageError) else exits.FAILED
     except Exception as error:  # noqa: BLE001 - a bug of ours, whatever it is
         console.bug(error)
@@ -44,12 +46,15 @@ def _app() -> typer.Typer:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.callback(invoke_without_command=True)(_pml)
     app.command("run")(run.run)
+    app.command("plan")(plan.plan)
     app.command("servers")(servers.servers)
     app.command("tools")(servers.tools)
     app.command("call")(servers.call)
     app.command("approvals")(workflows.approvals)
     app.command("approve")(workflows.approve)
     app.add_typer(workflows.workflows_app(), name="workflows")
+    app.command("trust")(trust.trust)
+    app.add_typer(audit.app(), name="audit")
     app.command("doctor")(doctor.doctor)
     return app
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pml.execution.gate import Rights
     from pml.execution.runner import Human, Office
     from pml.execution.workflows import RunStore
+    from pml.trust import Effective
 
 
 class ConsoleObserver:
@@ -59,23 +60,46 @@ class ConsoleObserver:
         self._console.status(f"starting {names} ..." if names else "")
 
 
-def prepared(console: Console, environ: Mapping[str, str]) -> "Setup | None":
-    """Read the workspace's configuration; None if there is none."""
-    workspace = here(environ)
-    if not os.path.lexists(workspace.path / CONFIG_NAME):  # a link to nowhere is an error
+def prepared(
+    console: Console, environ: Mapping[str, str], *, needs_trust: bool = False
+) -> "Setup | None":
+    """Give what of the workspace's configuration may be used now; None if there never was one.
+
+    What waits for the human is told; with `needs_trust`, a workspace that nobody has trusted yet
+    raises `UntrustedWorkspaceError`.
+    """
+    from pml.places import state_folder, workspace_state  # noqa: PLC0415 - see above
+
+    workspace, home = here(environ), Path.home()
+    state = workspace_state(state_folder(environ, home), workspace.path)
+    # a link to nowhere is an error; where a trusted file is gone, its denials still hold
+    if not any(map(os.path.lexists, (workspace.path / CONFIG_NAME, state / "trust.json"))):
         return None
     if workspace.warning:
         console.warning(workspace.warning)
     from pml.assembly import Setup  # noqa: PLC0415 - see above
-    from pml.config import load_config  # noqa: PLC0415
     from pml.confinement import probe  # noqa: PLC0415
-    from pml.places import state_folder, workspace_state  # noqa: PLC0415
+    from pml.keys import Keys, environ_with  # noqa: PLC0415
+    from pml.trust import load_trusted  # noqa: PLC0415
 
-    home = Path.home()
-    config = load_config(workspace.path, environ, home)
-    state = workspace_state(state_folder(environ, home), workspace.path)
-    root = config.workspace or workspace.path
-    return Setup(root, config, probe(environ), environ, home, state)
+    keys = Keys(environ, workspace.path)
+    loaded, effect = load_trusted(workspace.path, environ_with(keys), home, keys)
+    if needs_trust:
+        effect.raise_if_untrusted()
+    for warning in keys.warnings:
+        console.warning(warning)
+    _tell_waiting(console, effect)
+    root = effect.config.workspace or workspace.path
+    support = probe(environ)
+    return Setup(root, effect.config, support, environ, home, state, keys.used, loaded)
+
+
+def _tell_waiting(console: Console, effect: "Effective") -> None:
+    if effect.waiting:
+        count = len(effect.waiting)
+        words = "1 change" if count == 1 else f"{count} changes"
+        console.warning(f"{words} of {CONFIG_NAME} wait for you, and are not used")
+        console.hint("pml trust")
 
 
 def here(environ: Mapping[str, str]) -> Workspace:
@@ -116,7 +140,7 @@ def store_of(setup: "Setup") -> "RunStore":
 def required(console: Console) -> "Setup":
     """Read the configuration that must be there."""
     environ = process_environment()
-    setup = prepared(console, environ)
+    setup = prepared(console, environ, needs_trust=True)
     if setup is None:
         raise NoConfigurationError(here(environ).path / CONFIG_NAME)
     return setup

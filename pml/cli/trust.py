@@ -47,11 +47,13 @@ def trust(
 
 
 def _show(console: Console, *, as_json: bool) -> int:
-    from pml.trust import load_trusted  # noqa: PLC0415 - `--help` does not pay for it
+    from pml.keys import Keys, environ_with  # noqa: PLC0415 - `--help` does not pay for it
+    from pml.trust import load_trusted  # noqa: PLC0415
 
     environ = process_environment()
     workspace = here(environ).path
-    _, effect = load_trusted(workspace, environ, Path.home())
+    keys = Keys(environ, workspace)
+    _, effect = load_trusted(workspace, environ_with(keys), Path.home(), keys)
     if as_json:
         console.document(_facts(effect, workspace))
     else:
@@ -60,7 +62,8 @@ def _show(console: Console, *, as_json: bool) -> int:
 
 
 def _ask(console: Console) -> int:
-    from pml.trust import (  # noqa: PLC0415 - as above
+    from pml.keys import Keys, environ_with  # noqa: PLC0415 - as above
+    from pml.trust import (  # noqa: PLC0415
         TrustNeedsHumanError,
         effective,
         load,
@@ -75,7 +78,8 @@ def _ask(console: Console) -> int:
         console.error(error.message, hint=error.hint)
         return APPROVAL
     store = store_of(workspace, environ, home)
-    loaded = load(workspace, environ, home, store.made_key())
+    keys = Keys(environ, workspace)
+    loaded = load(workspace, environ_with(keys), home, store.made_key(), keys)
     effect = effective(loaded, store.load())
     lines = "\n".join(_described(effect, workspace, colour=console.has_colour))
     if not effect.changes:

@@ -7,11 +7,8 @@ shows it, with secrets masked before it comes here.
 
 import dataclasses
 import enum
-import json
 from collections.abc import Mapping
 from typing import Any, Literal
-
-import blake3
 
 Kind = Literal["call", "uncertain"]
 """A call that waits for a word, or one that may have happened when the process died."""
@@ -71,6 +68,14 @@ class Approval:
         """Say whether it is too late to answer."""
         return now >= self.expires
 
+    def takes(self, verdict: Verdict) -> bool:
+        """Say whether a verdict fits. Where a rule asks, an allowed tool would still be asked."""
+        if self.kind == "uncertain":
+            return verdict != Verdict.ALWAYS
+        if verdict == Verdict.ALWAYS:
+            return self.rule is None or self.reason is not None
+        return verdict != Verdict.SKIP
+
     def answered(self, verdict: Verdict, value: Any = None) -> "Approval":
         """Give the same question with its answer."""
         return dataclasses.replace(self, verdict=verdict, value=value)
@@ -84,9 +89,3 @@ def approval_of(facts: Mapping[str, Any]) -> Approval:
     """Read what `facts` gave."""
     verdict = facts["verdict"]
     return Approval(**{**facts, "verdict": None if verdict is None else Verdict(verdict)})
-
-
-def argument_hash(arguments: Mapping[str, Any]) -> str:
-    """Give the hash of arguments, whatever the order of their keys."""
-    text = json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return blake3.blake3(text.encode()).hexdigest()

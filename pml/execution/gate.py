@@ -9,8 +9,9 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pml.audit import argument_hash
 from pml.errors import CallDeniedError, PmlError
-from pml.execution.approvals import Approval, Verdict, argument_hash
+from pml.execution.approvals import Approval, Verdict
 from pml.execution.errors import RunAbortedError, WorkflowBrokenError
 from pml.execution.journal import Entry, Journal
 from pml.model import Decision, Outcome
@@ -66,6 +67,7 @@ class Gate:
         if decision.outcome == Outcome.DENY:
             self._audit("call_denied", call, arguments, rule=decision.rule)
             raise CallDeniedError(call.tool, decision.rule or "?", decision.place)
+        self._rights.tools.check(call.tool)  # what cannot be called is not asked about
         reason = _secret_file(call, decision)
         if (decision.outcome == Outcome.ASK or reason) and not self._is_allowed(call.tool):
             self._audit("approval_asked", call, arguments, rule=decision.rule, reason=reason)

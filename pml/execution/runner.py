@@ -12,7 +12,8 @@ from typing import Any, Never, Protocol
 
 import blake3
 
-from pml.execution.approvals import Approval, Verdict, argument_hash
+from pml.audit import argument_hash
+from pml.execution.approvals import Approval, Verdict
 from pml.execution.errors import RunAbortedError, WorkflowError
 from pml.execution.gate import Gate, Rights
 from pml.execution.workflows import LIFETIME_SECONDS, RunStore, StoredRun, fresh_id

@@ -176,7 +176,7 @@ class RunStore:
             raise ApprovalAnsweredError(approval)
         if one.is_expired(self._clock()):
             raise ApprovalExpiredError(approval)
-        if verdict == (Verdict.SKIP if one.kind == "call" else Verdict.ALWAYS):
+        if not one.takes(verdict):
             raise VerdictUnfitError(verdict, approval)
         path = self._path(run.id) / f"{approval}.verdict"
         facts = {**_identity(one), "verdict": verdict, "value": value}

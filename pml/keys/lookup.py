@@ -59,6 +59,8 @@ class Keys:
         self._asked: dict[str, str | None] = {}
         self._file: Mapping[str, Value] | None = None
         self._warnings: list[str] = []
+        self.used: dict[str, str] = {}
+        """What `environ_with` gave out: whoever masks secrets has to know it."""
 
     def __repr__(self) -> str:
         """Tell the place alone."""
@@ -123,14 +125,18 @@ class _Environ(Mapping[str, str]):
         self._keys = keys
 
     def __getitem__(self, name: str) -> str:
+        value = self._value(name)
+        if value is None:
+            raise KeyError(name)
+        self._keys.used[name] = value
+        return value
+
+    def _value(self, name: str) -> str | None:
         if name in self._keys.environ:
             return self._keys.environ[name]
         found = self._keys.lookup(name)
         # a placeholder is handed on, so that whoever reads can say what is wrong with it
-        value = self._keys.in_file(name) if found is None else found.value
-        if value is None:
-            raise KeyError(name)
-        return value
+        return self._keys.in_file(name) if found is None else found.value
 
     def __iter__(self) -> Iterator[str]:
         environ = self._keys.environ

@@ -17,6 +17,9 @@ class Finder:
     def __init__(self, strings: Iterable[str]) -> None:
         """Prepare the samples."""
         known = sorted(set(strings), key=len)
+        self.least = len(known[0]) if known else 0
+        """The length of the shortest."""
+
         self._short = tuple(one for one in known if len(one) < _LONG)
         self._long = tuple(one for one in known if len(one) >= _LONG)
         # an occurrence of the shortest one has room for a whole sample wherever it begins

@@ -94,7 +94,11 @@ class Redactor:
         return self.text(key) if isinstance(key, str) else self._number(key)
 
     def _finds(self, text: str) -> bool:
-        if self._strings.finds(text) or self._hexes.finds(text.lower()):
+        if len(text) < self._strings.least:
+            return False
+        if self._strings.finds(text):
+            return True
+        if len(text) >= self._hexes.least and self._hexes.finds(text.lower()):
             return True
         if "%" not in text and "\\" not in text:
             return self._has_awkward and "+" in text

@@ -27,16 +27,32 @@ _PLAIN_VALUES = frozenset(("true", "false", "yes", "no", "on", "off", "none", "n
 
 
 def secrets_of(*blocks: Mapping[str, str]) -> dict[str, str]:
-    """Give the secrets of environments or headers, by name; of a header, without its scheme."""
+    """Give the secrets of environments or headers, by name; of a header, without its scheme.
+
+    Two servers may call two keys the same: the second one is then `NAME (2)`.
+    """
     found: dict[str, str] = {}
     for block in blocks:
-        for name, value in block.items():
-            password = _password(value)
-            if password:
-                found[f"{name} password"] = password
-            elif looks_secret(name, value):
-                found[name] = _SCHEME.sub("", value, count=1)
+        for entry in block.items():
+            name, value = _secret(*entry)
+            if value and value not in found.values():
+                found[_free(name, found)] = value
     return found
+
+
+def _secret(name: str, value: str) -> tuple[str, str]:
+    """Give what is secret of a value, empty if nothing is, and what to call it."""
+    password = _password(value)
+    if password:
+        return f"{name} password", password
+    return name, _SCHEME.sub("", value, count=1) if looks_secret(name, value) else ""
+
+
+def _free(name: str, taken: Mapping[str, str]) -> str:
+    number = 1
+    while (free := name if number == 1 else f"{name} ({number})") in taken:
+        number += 1
+    return free
 
 
 def looks_secret(name: str, value: str) -> bool:

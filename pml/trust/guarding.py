@@ -47,6 +47,10 @@ class Guard:
             return text
         return self._hashed(text, secret=bool(_SECRET_NAME.search(name)))
 
+    def literal(self, name: str, text: str) -> str:
+        """Keep a value in which nothing is filled in."""
+        return self._hashed(text, secret=bool(_SECRET_NAME.search(name)))
+
     def text(self, text: str) -> str:
         """Keep an argument or address as it is, unless some of it looks like a secret."""
         if _SECRET_PART.search(text) or text.startswith(HASH):

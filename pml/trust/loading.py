@@ -3,7 +3,7 @@
 Two readings of a file that servers may write could be two files. What the user's own variables
 point to is checked too: a client's project file can set `PML_STATE` or `XDG_CONFIG_HOME`, so a
 state folder or a user's file in the workspace is the word of whoever writes the workspace, and
-does not count.
+does not count. What the workspace's `.env` fills in counts as said by the file.
 """
 
 import datetime
@@ -13,6 +13,7 @@ import secrets
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 from pml.config import Config, user_file
 from pml.config.errors import ConfigTooLargeError, ConfigUnreadableError
@@ -30,32 +31,51 @@ LOCKFILE = Path(".pml", "mcp.lock")
 _MOST_LOCKFILE_BYTES = 64 << 20
 
 
+class DotEnv(Protocol):
+    """What the workspace's own `.env` adds to the environment; `pml.keys.Keys` is one."""
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The process's environment, which wins."""
+
+    def in_file(self, name: str) -> str | None:
+        """Give what the file sets a variable to."""
+
+
 def store_of(workspace: Path, environ: Mapping[str, str], user_home: Path) -> Store:
     """Give where the record of a workspace is kept."""
     return Store(state_folder(environ, user_home), Path(os.path.realpath(workspace)))
 
 
 def load_trusted(
-    workspace: Path, environ: Mapping[str, str], user_home: Path
+    workspace: Path,
+    environ: Mapping[str, str],
+    user_home: Path,
+    dotenv: DotEnv | None = None,
 ) -> tuple[Loaded, Effective]:
     """Read the configuration of a workspace and give what of it may be used now.
 
+    `environ` is what variables are filled in from, `dotenv` what of it lies in the workspace.
     Raises a `ConfigError` for a file that cannot be used at all: then nothing runs. A record that
     is damaged raises nothing: then nothing is trusted.
     """
     store = store_of(workspace, environ, user_home)
     # without a key no record counts, so any key will do to tell values apart
     key = store.key() or secrets.token_bytes(32)
-    loaded = load(workspace, environ, user_home, key)
+    loaded = load(workspace, environ, user_home, key, dotenv)
     return loaded, effective(loaded, store.load())
 
 
 def trust_workspace(
-    workspace: Path, environ: Mapping[str, str], user_home: Path, now: datetime.datetime
+    workspace: Path,
+    environ: Mapping[str, str],
+    user_home: Path,
+    now: datetime.datetime,
+    dotenv: DotEnv | None = None,
 ) -> TrustRecord:
     """Trust the configuration as it is. For who has asked the human: `pml trust`, `pml init`."""
     store = store_of(workspace, environ, user_home)
-    return trust_loaded(store, load(workspace, environ, user_home, store.made_key()), now)
+    return trust_loaded(store, load(workspace, environ, user_home, store.made_key(), dotenv), now)
 
 
 def trust_loaded(store: Store, loaded: Loaded, now: datetime.datetime) -> TrustRecord:
@@ -78,7 +98,13 @@ def trust_always(store: Store, loaded: Loaded, tool: str, now: datetime.datetime
     return store.update(lambda record: trust_added_allow(record, tool))
 
 
-def load(workspace: Path, environ: Mapping[str, str], user_home: Path, key: bytes) -> Loaded:
+def load(
+    workspace: Path,
+    environ: Mapping[str, str],
+    user_home: Path,
+    key: bytes,
+    dotenv: DotEnv | None = None,
+) -> Loaded:
     """Read the configuration of a workspace, without asking what was trusted."""
     folder = Path(os.path.realpath(workspace))
     file = folder / FILE_NAME
@@ -94,7 +120,11 @@ def load(workspace: Path, environ: Mapping[str, str], user_home: Path, key: byte
     around = parsing.Surroundings(folder, environ, home, approvals)
     config = parsing.parse_config(content, file, around)
     guard = Guard(key)
-    statement = stated(content, file, guard)
+
+    def in_workspace(name: str) -> str | None:
+        return None if dotenv is None or name in dotenv.environ else dotenv.in_file(name)
+
+    statement = stated(content, file, guard, in_workspace)
     return Loaded(config, statement, folder, content, lockfile, guard.readable)
 
 

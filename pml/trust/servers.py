@@ -74,16 +74,16 @@ def _compared(
     before, after = old[0], new[0]
     if before.section != after.section:
         words = f"server `{name}` moved to another section"
-        at = (after.section, name)
-        yield Difference(at, "changed", before.section, after.section, words, server=name)
+        section = (after.section, name)
+        yield Difference(section, "changed", before.section, after.section, words, server=name)
     had, has = _flat(before.identity), _flat(after.identity)
     for path in sorted({*had, *has}):
-        if had.get(path) != has.get(path):
-            words = f"server `{name}` has another {'.'.join(path)}"
-            yield Difference(
-                (after.section, name, *path), "changed", had.get(path), has.get(path), words,
-                server=name,
-            )  # fmt: skip
+        was, now = had.get(path), has.get(path)
+        if was != now:
+            word = "no" if now is None else "this" if was is None else "another"
+            words = f"server `{name}` has {word} {'.'.join(path)}"
+            at = (after.section, name, *path)
+            yield Difference(at, "changed", was, now, words, server=name)
     grants = Grants(before.sandbox, old[1]), Grants(after.sandbox, new[1])
     yield from sandbox.compared(name, after.section, *grants)
 

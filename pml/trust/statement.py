@@ -2,8 +2,8 @@
 
 Values stand as the file writes them, with `${NAME}` not filled in: another token in the
 environment is no other configuration. What may be a secret stands as a keyed hash, see
-`guarding.py`. What the top `env` block fills in stands beside each text that asks for it, so that
-nothing can be changed from a distance.
+`guarding.py`. What the top `env` block or the workspace's `.env` fills in stands beside each text
+that asks for it, so that nothing can be changed from a distance.
 """
 
 import dataclasses

@@ -4,7 +4,7 @@ Reads the same shapes that the configuration is built from, so that the two cann
 a key means. Imported only when there is a file: the shapes bring pydantic.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +24,18 @@ from pml.config.shapes import (
 from pml.trust.guarding import Guard, variables
 from pml.trust.statement import Entry, SandboxStatement, ServerStatement, Statement
 
+DotEnv = Callable[[str], str | None]
+"""Gives what the workspace's own `.env` fills in for a variable, if it does."""
 
-def stated(content: bytes, file: Path, guard: Guard) -> Statement:
+
+def stated(content: bytes, file: Path, guard: Guard, dotenv: DotEnv) -> Statement:
     """Say what a file says; raises `ValueError` for one that `load_config` would refuse."""
     document = read_json(content.decode(), file)
     top = document.root.value if document.root else None
     if not isinstance(top, dict):
         raise TypeError(top)
     shape = FileShape.model_validate({k: v for k, v in top.items() if k != "$schema"})
-    stating = _Stating(shape.env, guard)
+    stating = _Stating(shape.env, guard, dotenv)
     given = shape.permissions
     return Statement(
         workspace=shape.workspace,
@@ -60,9 +63,10 @@ def _servers(document: Document, stating: "_Stating") -> dict[str, ServerStateme
 class _Stating:
     """Says what the parts of one file say."""
 
-    def __init__(self, block: Mapping[str, str], guard: Guard) -> None:
+    def __init__(self, block: Mapping[str, str], guard: Guard, dotenv: DotEnv) -> None:
         self._block = block
         self._guard = guard
+        self._dotenv = dotenv
 
     def server(self, shape: ServerShape) -> ServerStatement:
         match shape:
@@ -130,6 +134,17 @@ class _Stating:
         return {"variables": bound} if bound else {}
 
     def _bound(self, texts: Iterable[str]) -> dict[str, str]:
-        """Give what the `env` block of the file fills into texts."""
-        asked = [name for text in texts for name in variables(text)]
-        return {n: self._guard.value(n, self._block[n]) for n in asked if n in self._block}
+        """Give what the workspace fills into texts: the file's `env` block, and `.env`."""
+        asked = _asked(texts)
+        filled = {name: self._block[name] for name in asked if name in self._block}
+        below = [name for name in asked if name not in filled] + _asked(filled.values())
+        bound = {name: self._guard.value(name, text) for name, text in filled.items()}
+        for name in below:
+            value = self._dotenv(name)
+            if value is not None:
+                bound[f"{name} in .env"] = self._guard.literal(name, value)
+        return bound
+
+
+def _asked(texts: Iterable[str]) -> list[str]:
+    return [name for text in texts for name in variables(text)]

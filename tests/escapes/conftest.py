@@ -456,7 +456,7 @@ def in_child() -> Callable[[str], subprocess.CompletedProcess[str]]:
     """Runs Python in a process of its own, for what might crash or hang this one."""
 
     def in_child(script: str, timeout_seconds: float = 20) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # noqa: TID251 - the child's own
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         return subprocess.run(
             [sys.executable, "-X", "faulthandler", "-c", script],
             capture_output=True, text=True, timeout=timeout_seconds, env=environment, check=False,

@@ -100,6 +100,18 @@ def test_verify_names_the_line(folder: Path, name: str) -> None:
     assert re.match(wanted, str(report.broken))
 
 
+def test_no_byte_can_be_changed(folder: Path) -> None:
+    path = folder / "audit.jsonl"
+    content = path.read_bytes()
+    for position in range(0, len(content), 3):
+        path.write_bytes(
+            content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :]
+        )
+        assert verify(folder).broken is not None, position
+    path.write_bytes(content)
+    assert verify(folder).ok
+
+
 @pytest.mark.parametrize("name", ATTACKS)
 @pytest.mark.parametrize("alive", [False, True], ids=["after a restart", "while it runs"])
 def test_it_is_still_named_after_pml_went_on_writing(folder: Path, name: str, alive: bool) -> None:

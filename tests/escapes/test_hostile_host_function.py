@@ -1,6 +1,6 @@
 """Attack from behind: what a tool's answer makes the embedder's own function raise or return must not break the sandbox."""
 
-import asyncio  # noqa: TID251 - what a host on asyncio may raise
+import asyncio
 
 import anyio
 import pytest

@@ -1,12 +1,17 @@
 """A workspace with a `.pml.json` of real servers, each granted what it needs and no more."""
 
+import datetime
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pml.keys import Keys, environ_with
+from pml.trust import trust_workspace
 
 Configure = Callable[..., Path]
 
@@ -63,6 +68,15 @@ def workspace(tmp_path: Path) -> Path:
     return folder.resolve()
 
 
+def trusted(workspace: Path, state: Path | None = None) -> Path:
+    """Say the human's yes to a workspace's configuration as it is."""
+    environ = {**os.environ, "PML_STATE": str(state or workspace.parent / "state")}
+    keys = Keys(environ, workspace)
+    now = datetime.datetime.now(datetime.UTC)
+    trust_workspace(workspace, environ_with(keys), Path.home(), now, keys)
+    return workspace
+
+
 @pytest.fixture
 def configure(workspace: Path, installed: Any) -> Configure:
     """Write `.pml.json` with some of the core set; give the workspace."""
@@ -71,6 +85,6 @@ def configure(workspace: Path, installed: Any) -> Configure:
         servers = {name: one for name, one in core_set(installed).items() if name in names}
         text = json.dumps({"mcpServers": servers, **more}, indent=2)
         (workspace / ".pml.json").write_text(text, encoding="utf-8")
-        return workspace
+        return trusted(workspace)
 
     return write

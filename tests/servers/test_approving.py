@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import block
+from .conftest import block, trusted
 from .terminal import Terminal
 from .test_cli import pml
 
@@ -36,7 +36,7 @@ def counting(workspace: Path) -> Workspace:
         )  # fmt: skip
         config = {"permissions": permissions, "mcpServers": {"counter": server}}
         (workspace / ".pml.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
-        return workspace
+        return trusted(workspace)
 
     return write
 

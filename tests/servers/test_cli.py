@@ -11,7 +11,7 @@ import pytest
 
 from pml.confinement import probe
 
-from .conftest import Configure
+from .conftest import Configure, trusted
 from .terminal import Terminal
 
 BEST = str(probe(os.environ).best)
@@ -145,6 +145,7 @@ def test_servers_are_shown_with_state_level_tools_and_error(configure: Configure
     config["mcpServers"]["broken"] = {"command": "/bin/false"}
     config["mcpServers"]["keyless"] = {"command": "x", "env": {"KEY": "${NO_SUCH_KEY}"}}
     path.write_text(json.dumps(config), encoding="utf-8")
+    trusted(workspace)
     done = pml(workspace, "servers", "--json")
     assert done.returncode == 1
     found: dict[str, Any] = {one["name"]: one for one in json.loads(done.stdout)}

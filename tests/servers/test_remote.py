@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from .conftest import trusted
 from .test_cli import pml
 
 
@@ -42,6 +43,7 @@ def test_it_is_called_like_a_local_one(url: str, workspace: Path) -> None:
         "plain": {"type": "http", "url": "http://example.com/mcp"},
     }
     (workspace / ".pml.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    trusted(workspace)
     code = """const said = [await mcp.far.echo({message: "hi"})];
         said.push(await mcp.far["get-structured-content"]({location: "New York"}));
         try { await mcp.plain.echo({}) } catch (error) { said.push(error.code) }

@@ -66,7 +66,7 @@ def target(kind: str, world) -> Iterator[tuple]:
     else:
         folder = world.workspace if kind == "unix in the workspace" else world.outside
         with contextlib.chdir(folder), listening(socket.AF_UNIX, "s"):
-            link = Path("/tmp") / f"pml-{world.outside.parent.name}"  # noqa: S108 - 108 bytes at most
+            link = Path("/tmp") / f"pml-{world.outside.parent.name}"
             path = str(folder / "s")
             if len(path) > 100:
                 link.symlink_to(folder)

@@ -99,7 +99,7 @@ def test_a_time_that_is_none_is_a_usage_error(folder: Path, run: Run, since: str
 
 
 def test_verify_says_how_many_lines_are_whole(folder: Path, run: Run) -> None:
-    assert run("verify") == (0, "4 lines, all as they were written\n", "")
+    assert run("verify") == (0, "4 lines, all as written\n", "")
 
 
 def test_verify_names_the_first_broken_line_and_lines_are_marked(folder: Path, run: Run) -> None:
@@ -110,7 +110,7 @@ def test_verify_names_the_first_broken_line_and_lines_are_marked(folder: Path, r
     assert err.startswith(
         "error: the audit was changed: audit.jsonl:3: it was changed, or written"
     )
-    assert "hint: 2 lines before it are as they were written" in err
+    assert "hint: 2 lines before it as written" in err
     assert "NOT AUTHENTIC call_ended" in run("tail")[1]
 
 
@@ -118,7 +118,7 @@ def test_verify_warns_of_half_a_line(folder: Path, run: Run) -> None:
     with (folder / "audit.jsonl").open("ab") as stream:
         stream.write(b'{"n":5,"at":"2026')
     code, out, err = run("verify")
-    assert (code, out) == (0, "4 lines, all as they were written\n")
+    assert (code, out) == (0, "4 lines, all as written\n")
     assert err == "warning: audit.jsonl:5: half a line, left by a crash or a full disk\n"
 
 
@@ -126,5 +126,5 @@ def test_a_workspace_without_an_audit_has_nothing_to_show(workspace: Path, run: 
     code, out, err = run("tail")
     assert (code, out) == (0, "")
     assert "nothing has been written down yet" in err
-    assert run("verify") == (0, "0 lines, all as they were written\n", "")
+    assert run("verify") == (0, "0 lines, all as written\n", "")
     assert run("show") == (0, "", "")

@@ -22,6 +22,15 @@ while True:
         print("under way", flush=True)
 """
 
+BEGUN = """
+import sys
+from pathlib import Path
+from pml.audit import Audit
+Audit(Path(sys.argv[1])).begin("call", {"tool": "git:push"})
+print("begun", flush=True)
+sys.stdin.read()
+"""
+
 LIMITED = """
 import resource, sys
 from pathlib import Path
@@ -43,7 +52,8 @@ except AuditUnavailableError as error:
 
 def _child(program: str, folder: Path) -> subprocess.Popen[str]:
     arguments = [sys.executable, "-c", program, str(folder)]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(arguments, stdin=pipe, stdout=pipe, text=True)
 
 
 def test_a_process_that_is_killed_while_writing_leaves_a_whole_chain(folder: Path) -> None:
@@ -59,6 +69,26 @@ def test_a_process_that_is_killed_while_writing_leaves_a_whole_chain(folder: Pat
     Audit(folder).write("call", {})
     assert verify(folder).broken is None
     assert verify(folder).count > before
+
+
+def test_a_call_under_way_when_the_process_dies_is_written_down(
+    folder: Path, lines: Lines
+) -> None:
+    with _child(BEGUN, folder) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "begun\n"
+        child.kill()
+    assert lines()[-1]["event"] == "call_executing"
+    assert verify(folder).ok
+
+
+def test_of_ten_thousand_events_none_is_lost(folder: Path, lines: Lines) -> None:
+    audit = Audit(folder)
+    for number in range(10_000):
+        audit.write("call", {"number": number})
+    audit.close()
+    assert [line["facts"]["number"] for line in lines()[1:]] == list(range(10_000))
+    assert verify(folder).count == 10_001
 
 
 def test_a_write_that_the_kernel_cuts_short_stops_the_call_and_is_told_later(

@@ -82,8 +82,8 @@ def test_facts_that_are_too_long_keep_what_is_short(folder: Path, lines: Lines) 
 def test_facts_that_are_no_json_still_leave_a_line(
     folder: Path, lines: Lines, odd: object
 ) -> None:
-    Audit(folder).write("call", {"odd": odd})
-    assert "unwritable" in lines()[-1]["facts"]
+    Audit(folder).write("call", {"odd": odd, "tool": "a:b"})
+    assert lines()[-1]["facts"] == {"tool": "a:b", "leftOut": ["odd"]}
 
 
 def test_paths_are_written_as_text(folder: Path, lines: Lines) -> None:
@@ -140,6 +140,28 @@ def test_processes_and_threads_that_append_at_once_lose_nothing(folder: Path) ->
     report = verify(folder)
     assert report.broken is None
     assert report.count == 1 + 5 * 200
+
+
+def _append_many_to_small_files(folder: Path) -> None:
+    log.MOST_BYTES = 4000
+    _append_many(folder, 0)
+
+
+def test_files_that_several_processes_set_aside_verify_at_every_moment(folder: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    processes = [
+        context.Process(target=_append_many_to_small_files, args=(folder,)) for _ in range(3)
+    ]
+    for process in processes:
+        process.start()
+    broken = []
+    while any(process.is_alive() for process in processes):
+        broken.append(verify(folder).broken)
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    assert set(broken) == {None}
+    assert verify(folder).ok
 
 
 def test_setting_aside_while_others_append_loses_nothing(folder: Path, small_files: None) -> None:
@@ -308,6 +330,13 @@ def test_two_workspaces_of_a_user_share_the_key(folder: Path) -> None:
     written(other, 1)
     assert (folder.parent.parent / "audit.key").read_bytes() == key
     assert verify(other).ok
+
+
+def test_a_file_that_was_only_just_made_is_no_break(folder: Path) -> None:
+    written(folder, 1)
+    (folder / "audit.head").unlink()
+    (folder / "audit.jsonl").write_bytes(b"")
+    assert verify(folder).ok
 
 
 def test_where_nothing_was_written_there_is_nothing_to_verify(folder: Path) -> None:

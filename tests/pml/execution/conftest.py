@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pml.backends.errors import ServerUnknownError
 from pml.config import Permissions
 from pml.execution.approvals import Approval, Verdict
 from pml.execution.gate import Rights
@@ -23,6 +24,10 @@ class Tools:
 
     def __init__(self) -> None:
         self.effects: list[tuple[str, Any]] = []
+
+    def check(self, tool_id: str) -> None:
+        if tool_id.startswith("missing:"):
+            raise ServerUnknownError("missing", ["free"])
 
     async def call(self, tool_id: str, arguments: Mapping[str, Any]) -> Any:
         self.effects.append((tool_id, dict(arguments)))

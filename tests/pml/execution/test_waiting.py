@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pml.config import Permissions
 from pml.execution.approvals import Verdict
 from pml.execution.errors import (
     ApprovalAnsweredError,
@@ -22,7 +23,7 @@ from pml.execution.runner import Request, Run, execute, resume
 from pml.execution.workflows import LIFETIME_SECONDS, RunStore
 from sandbox_host import Completed, Failed, Suspended
 
-from .conftest import KEY, Desk
+from .conftest import KEY, Desk, Tools
 
 THREE = """
 const [a, b, c] = await Promise.all([
@@ -101,6 +102,7 @@ async def test_a_no_is_a_rejection_that_the_program_may_handle(desk: Desk) -> No
 
 
 async def test_always_makes_the_call_and_is_remembered_once(desk: Desk) -> None:
+    desk.permissions = Permissions()
     desk.human.verdicts = {"asked:two": Verdict.ALWAYS}
     code = "for (let i = 0; i < 3; i++) await mcp.asked.two({i}); return 1"
     run = await execute(Request(code), desk.rights, desk.office)
@@ -108,6 +110,12 @@ async def test_always_makes_the_call_and_is_remembered_once(desk: Desk) -> None:
     assert desk.remembered == ["asked:two"]
     assert len(desk.tools.effects) == 3
     assert len(desk.human.asked) == 1
+
+
+async def test_what_cannot_be_called_is_not_asked_about(desk: Desk) -> None:
+    run = await execute(Request("await mcp.missing.tool({})"), desk.rights, desk.office)
+    assert isinstance(run.outcome, Failed)
+    assert desk.human.asked == []
 
 
 async def test_a_yes_is_for_one_call_alone(desk: Desk) -> None:
@@ -168,12 +176,9 @@ async def killed_while(desk: Desk, run: str, tool: str) -> None:
             raise Dies
         return await desk.tools.call(tool_id, arguments)
 
-    class Mortal:
-        pass
-
-    mortal = Mortal()
-    mortal.call = call  # type: ignore[attr-defined]
-    rights = dataclasses.replace(desk.rights, tools=mortal)  # type: ignore[arg-type]
+    mortal = Tools()
+    mortal.call = call  # type: ignore[method-assign]
+    rights = dataclasses.replace(desk.rights, tools=mortal)
     with pytest.raises(BaseException):  # noqa: B017, PT011 - a group, with the end inside
         await resume(run, rights, desk.office)
 
@@ -240,8 +245,9 @@ async def test_a_rejection_is_not_repeated_either(desk: Desk) -> None:
 async def test_twice_late_unknown_and_unfit_have_errors_of_their_own(desk: Desk) -> None:
     run = await begun(desk)
     one = question(desk, "asked:two")
-    with pytest.raises(VerdictUnfitError):
-        desk.store.answer(one, Verdict.SKIP)
+    for unfit in (Verdict.SKIP, Verdict.ALWAYS):  # an ask rule would ask again
+        with pytest.raises(VerdictUnfitError):
+            desk.store.answer(one, unfit)
     with pytest.raises(ApprovalUnknownError):
         desk.store.answer("aaaaaaaaaa", Verdict.YES)
     desk.store.answer(one, Verdict.NO)

@@ -106,6 +106,7 @@ def test_a_configuration_is_filled_in_from_all_of_them(tmp_path: Path) -> None:
     config = load_config(tmp_path, environ_with(keys), tmp_path)
     assert config.servers[0].name == "one"
     assert getattr(config.servers[0], "args", None) == ("environ", "file", "ring")
+    assert keys.used == {"A": "environ", "B": "file", "C": "ring", "EMPTY": "xxx"}
     problem = config.unusable["two"]
     assert isinstance(problem, MissingVariablesError)
     assert [(one.name, one.reason) for one in problem.missing] == [
@@ -231,3 +232,37 @@ def test_a_keyring_that_fails_has_no_keys(monkeypatch: pytest.MonkeyPatch) -> No
     ring = SystemKeyring()
     assert ring.get("ONE") is None
     assert ring.problem == "RuntimeError"
+
+
+def test_the_packages_keyring_is_asked_for_our_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyring = pytest.importorskip("keyring")
+    backend = pytest.importorskip("keyring.backend")
+
+    class Memory(backend.KeyringBackend):  # type: ignore[misc,name-defined]
+        priority = 1
+
+        def get_password(self, service: str, username: str) -> str | None:
+            return "from the ring" if (service, username) == ("pml", "ONE") else None
+
+        def set_password(self, service: str, username: str, password: str) -> None: ...
+
+    before = keyring.get_keyring()
+    keyring.set_keyring(Memory())
+    try:
+        ring = SystemKeyring()
+        assert (ring.get("ONE"), ring.get("TWO"), ring.problem) == ("from the ring", None, None)
+    finally:
+        keyring.set_keyring(before)
+
+
+def test_a_system_without_a_keyring_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyring = pytest.importorskip("keyring")
+    fail = pytest.importorskip("keyring.backends.fail")
+    before = keyring.get_keyring()
+    keyring.set_keyring(fail.Keyring())
+    try:
+        ring = SystemKeyring()
+        assert ring.get("ONE") is None
+        assert ring.problem == "this system has no keyring"
+    finally:
+        keyring.set_keyring(before)

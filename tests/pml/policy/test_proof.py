@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-KEYS = {"outcome", "rule", "place"}
 
 
 def makings(tree: ast.AST) -> Iterator[int]:
@@ -17,8 +16,10 @@ def makings(tree: ast.AST) -> Iterator[int]:
 
 def makes(node: ast.AST) -> bool:
     match node:
-        case ast.Call(func=ast.Name(id="replace") | ast.Attribute(attr="replace")):
-            return bool(KEYS & {keyword.arg for keyword in node.keywords})
+        case ast.Call(
+            func=ast.Name(id="replace") | ast.Attribute(attr="replace"), args=[changed, *_]
+        ):
+            return "decision" in ast.unparse(changed).lower()  # types are not known here
         case ast.Call(func=maker) | ast.Attribute(value=maker):  # or Decision.__new__
             return named(maker)
         case ast.Assign(value=value) | ast.NamedExpr(value=value):
@@ -60,6 +61,7 @@ def test_only_the_policy_makes_decisions() -> None:
         "pml.model.Decision('a:b', x)",
         "from pml.model import Decision as D",
         "dataclasses.replace(decision, outcome=Outcome.ALLOW)",
+        "replace(self.decision, rule=None)",
         "make = Decision",
         "(make := model.Decision)('a:b', x)",
         "Decision.__new__(Decision)",
@@ -73,6 +75,7 @@ def test_the_walk_finds(code: str) -> None:
 @pytest.mark.parametrize(
     "code",
     ["def f(decision: Decision) -> None: ...", "isinstance(x, Decision)", "text.replace('a', 'b')",
+     "dataclasses.replace(run, outcome=outcome)",
      "from pml.model import Decision", "x: list[Decision] = []"],
 )  # fmt: skip
 def test_the_walk_lets_use(code: str) -> None:

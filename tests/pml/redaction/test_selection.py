@@ -28,6 +28,11 @@ def test_a_random_value_is_a_secret_whatever_it_is_called() -> None:
     assert looks_secret("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
 
 
+def test_two_keys_of_one_name_are_both_known() -> None:
+    found = secrets_of({"TOKEN": "first-key"}, {"TOKEN": "other-key"}, {"TOKEN": "first-key"})
+    assert found == {"TOKEN": "first-key", "TOKEN (2)": "other-key"}
+
+
 def test_a_header_is_known_without_its_scheme_and_a_url_by_its_password() -> None:
     found = secrets_of(
         {"Authorization": "Bearer abc-123", "Accept": "text/html"},

@@ -8,11 +8,17 @@ from typing import Any
 
 import pytest
 
+from pml.keys import Keys, environ_with
 from pml.trust import Effective, Kept, Loaded, Store, TrustRecord, effective, load, load_trusted
 from pml.trust import trust_workspace as trust
 
 NOW = datetime.datetime(2026, 11, 18, tzinfo=datetime.UTC)
 KEY = bytes(32)
+
+
+class NoKeyring:
+    def get(self, name: str) -> str | None:
+        return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,12 +41,14 @@ class Folder:
     def trust(self, value: Any = None) -> TrustRecord:
         if value is not None:
             self.write(value)
-        return trust(self.path, self.environ, self.home, NOW)
+        keys = Keys(self.environ, self.path, NoKeyring())
+        return trust(self.path, environ_with(keys), self.home, NOW, keys)
 
     def use(self, value: Any = None) -> Effective:
         if value is not None:
             self.write(value)
-        return load_trusted(self.path, self.environ, self.home)[1]
+        keys = Keys(self.environ, self.path, NoKeyring())
+        return load_trusted(self.path, environ_with(keys), self.home, keys)[1]
 
     def loaded(self, value: Any) -> Loaded:
         self.write(value)

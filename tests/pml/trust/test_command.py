@@ -122,7 +122,7 @@ def test_the_whole_way_from_a_clone_to_a_trusted_workspace(folder, typed, piped)
 def test_the_question_shows_what_would_run_escaped_and_without_keys(folder, typed):
     folder.write(CONFIG)
     text = typed("n\n").out
-    assert "mcpServers.s.command: server `s` has another command\n    + sh\n" in text
+    assert "mcpServers.s.command: server `s` has this command\n    + sh\n" in text
     assert '+ ["-c", "\\u001b[2Jevil"]' in text
     assert "permissions.allow: `s:read` would be called without asking" in text
     assert "+ (8 characters not shown)" in text

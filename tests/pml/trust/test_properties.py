@@ -24,6 +24,18 @@ name = st.sampled_from(["a", "b", "ab", "ba", "abb", "c"])
 tool = st.one_of(name, st.tuples(name, name).map(":".join))
 
 
+@st.composite
+def edited(draw):
+    """Rules, and the same rules after somebody edited them a little."""
+    old = draw(permissions)
+
+    def edit(given):
+        kept = [one for one in given if draw(st.integers(0, 3))]
+        return (*kept, *draw(st.lists(rule, max_size=1)))
+
+    return old, Permissions(edit(old.allow), edit(old.ask), edit(old.deny))
+
+
 def rank(which: Permissions, called: str) -> int:
     return PERMISSIVE.index(decide(called, which).outcome)
 
@@ -37,15 +49,18 @@ def test_a_tool_is_permitted_only_as_far_as_both_the_trusted_and_the_new_rules_d
     assert rank(used, called) <= rank(new, called)
 
 
-@given(permissions, permissions, tool)
-def test_what_only_tightens_is_used_exactly_and_is_truly_no_more(old, new, called):
+@hypothesis.settings(max_examples=500)
+@given(edited(), tool)
+def test_what_only_tightens_is_used_exactly_and_is_truly_no_more(pair, called):
+    old, new = pair
     if all(one.kind == "tightened" for one in compared(old, new)):
         assert both(old, new) == new
         assert rank(new, called) <= rank(old, called)
 
 
-@given(permissions, permissions)
-def test_what_is_used_needs_no_further_word(old, new):
+@given(edited())
+def test_what_is_used_needs_no_further_word(pair):
+    old, new = pair
     used = both(old, new)
     assert all(one.kind == "tightened" for one in compared(old, used))
     assert both(old, used) == used
@@ -60,12 +75,6 @@ def test_more_denials_more_questions_and_fewer_permissions_never_wait(old, ask, 
         tuple(allow), (*data.draw(st.permutations(old.ask)), *ask), (*deny, *old.deny)
     )
     assert all(one.kind == "tightened" for one in compared(old, new))
-    assert both(old, new) == new
-
-
-@given(permissions, rule)
-def test_a_denial_that_is_added_permits_nothing(old, denied):
-    new = Permissions(old.allow, old.ask, (*old.deny, denied))
     assert both(old, new) == new
 
 
@@ -129,8 +138,8 @@ def pairs(draw):
         for key in {**old, **other}
     }
     servers = {}
-    for name, server in old.get("mcpServers", {}).items():
-        server = dict(server)
+    for name, was in old.get("mcpServers", {}).items():
+        server = dict(was)
         if "command" in server and draw(st.booleans()):
             server["sandbox"] = draw(sandbox)
         if draw(st.integers(0, 4)):

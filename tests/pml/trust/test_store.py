@@ -1,27 +1,18 @@
 """The record on disk: whatever is wrong with it, it is none, and nothing is raised."""
 
-import dataclasses
 import datetime
-import json
-import multiprocessing
 import os
 import shutil
 import stat
 
 import pytest
 
-from pml.config.editing import allow_always
 from pml.errors import PlaceUnsafeError
 from pml.trust import (
-    NothingTrustedError,
-    Store,
-    TrustKeyError,
     load_trusted,
-    trust_added_allow,
-    trust_always,
     trust_workspace,
 )
-from pml.trust.key import made_key, read_key, sealed, unsealed
+from pml.trust.key import read_key, sealed, unsealed
 
 NOW = datetime.datetime(2026, 11, 18, tzinfo=datetime.UTC)
 
@@ -48,7 +39,7 @@ def test_files_and_folders_are_for_the_user_alone(folder):
 
 def test_no_secret_is_kept(folder):
     """Whoever reads a record, or a backup of it, learns no key."""
-    folder.environ["TOKEN"] = "from-the-environment"
+    folder.environ.update(TOKEN="from-the-environment")
     folder.trust(
         {
             "env": {"A_TOKEN": "literal-in-block"},
@@ -70,7 +61,7 @@ def test_no_secret_is_kept(folder):
                     "headers": {"Authorization": "Bearer literal-header"},
                 },
             },
-        }  # fmt: skip
+        }
     )
     kept = folder.store.path.read_text()
     assert "${TOKEN}" in kept
@@ -144,6 +135,17 @@ def test_the_record_of_another_workspace_trusts_nothing(make):
     assert effect.config.permissions.allow == ()
 
 
+def test_nor_does_it_where_a_record_of_the_same_number_was(make):
+    mine, other = make("mine"), make("other")
+    mine.trust({})
+    other.trust(ALLOWING)
+    mine.write(ALLOWING)
+    shutil.copy(other.store.path, mine.store.path)
+    effect = mine.use()
+    assert "another workspace" in (effect.problem or "")
+    assert effect.config.permissions.allow == ()
+
+
 def test_an_earlier_record_that_is_put_back_trusts_nothing(folder):
     """Attack: the human took something back; the old record comes out of a backup."""
     folder.trust(ALLOWING)
@@ -203,112 +205,3 @@ def test_a_user_file_in_the_workspace_is_nobodys(folder):
     (planted / "config.json").write_text('{"approvals": "model"}')
     folder.environ["XDG_CONFIG_HOME"] = str(planted.parent)
     assert folder.use({}).config.approvals == "human"
-
-
-# --- the key ---------------------------------------------------------------------------------------
-
-
-def test_the_key_is_made_once(tmp_path):
-    key = made_key(tmp_path / "state")
-    assert len(key) == 32
-    assert made_key(tmp_path / "state") == key == read_key(tmp_path / "state")
-    assert len((tmp_path / "state" / "key").read_text()) == 64
-    assert [one.name for one in (tmp_path / "state").iterdir()] == ["key"]
-
-
-def test_processes_that_make_the_key_at_once_have_the_same(tmp_path):
-    with multiprocessing.get_context("spawn").Pool(4) as pool:
-        assert len(set(pool.map(made_key, [tmp_path / "state"] * 8))) == 1
-
-
-@pytest.mark.parametrize("content", ["", "abcd", "xyz", "ab" * 33])
-def test_a_damaged_key_is_told_and_not_replaced(folder, content):
-    folder.store.state.mkdir(mode=0o700)
-    (folder.store.state / "key").write_text(content)
-    with pytest.raises(TrustKeyError) as caught:
-        folder.trust(ALLOWING)
-    assert caught.value.hint
-    assert (folder.store.state / "key").read_text() == content
-
-
-def test_a_key_that_others_could_have_written_is_none(folder):
-    folder.trust(ALLOWING)
-    (folder.store.state / "key").chmod(0o620)
-    assert allowed(folder) == ()
-
-
-# --- Always ----------------------------------------------------------------------------------------
-
-
-def test_always_is_trusted_with_the_file_that_it_is_written_into(folder):
-    folder.trust(ALLOWING)
-    folder.store.update(lambda record: trust_added_allow(record, "s:read"))
-    effect = folder.use(ALLOWING | {"permissions": {"allow": ["a:b", "s:read"]}})
-    assert effect.changes == ()
-    assert effect.config.permissions.allow == ("a:b", "s:read")
-
-
-def test_always_trusts_that_rule_and_nothing_else(folder):
-    record = folder.trust(ALLOWING)
-    more = trust_added_allow(record, "s:read")
-    assert trust_added_allow(more, "s:read") == more
-    less = dataclasses.replace(more.statement.permissions, allow=("a:b",))
-    assert dataclasses.replace(more.statement, permissions=less) == record.statement
-    assert more.lockfile == record.lockfile
-
-
-def test_always_in_a_workspace_that_is_not_trusted_trusts_nothing(folder):
-    folder.write(ALLOWING)
-    with pytest.raises(NothingTrustedError):
-        folder.store.update(lambda record: trust_added_allow(record, "s:read"))
-    assert folder.store.load().record is None
-
-
-def test_the_whole_always_edits_the_file_and_trusts_it(folder):
-    text = '{\n  "permissions": {"allow": ["a:b"]},\n  "mcpServers": {"s": {"command": "c"}}\n}\n'
-    folder.trust(text)
-    loaded, _ = load_trusted(folder.path, folder.environ, folder.home)
-    allow_always(folder.file, "s:read", loaded.content)
-    assert folder.use().config.permissions.allow == ("a:b",)  # a crash here: the rule waits
-    trust_always(folder.store, loaded, "s:read", NOW)
-    effect = folder.use()
-    assert effect.changes == ()
-    assert effect.config.permissions.allow == ("a:b", "s:read")
-
-
-@pytest.mark.parametrize("before", [None, '{"permissions": {"deny": ["x"]}}'])
-def test_always_where_nothing_asks_for_trust_is_the_first_record(folder, before):
-    if before:
-        folder.write(before)
-    loaded, _ = load_trusted(folder.path, folder.environ, folder.home)
-    allow_always(folder.file, "s:read", loaded.content)
-    trust_always(folder.store, loaded, "s:read", NOW)
-    effect = folder.use()
-    assert effect.changes == ()
-    assert effect.config.permissions.allow == ("s:read",)
-
-
-def test_always_in_a_clone_trusts_nothing_of_the_clone(folder):
-    """Attack: a harmless question is asked in a clone that wants far more."""
-    folder.write(ALLOWING)
-    loaded, _ = load_trusted(folder.path, folder.environ, folder.home)
-    with pytest.raises(NothingTrustedError):
-        trust_always(folder.store, loaded, "s:read", NOW)
-    assert folder.store.load().record is None
-
-
-def add(arguments):
-    state, workspace, tool = arguments
-    Store(state, workspace).update(lambda record: trust_added_allow(record, tool))
-
-
-def test_of_two_who_say_always_at_once_neither_is_lost(folder):
-    folder.trust(ALLOWING)
-    tools = [f"s:tool_{number}" for number in range(8)]
-    store = folder.store
-    with multiprocessing.get_context("spawn").Pool(4) as pool:
-        pool.map(add, [(store.state, store.workspace, tool) for tool in tools])
-    record = store.load().record
-    assert record is not None
-    assert {"a:b", *tools} == set(record.statement.permissions.allow)
-    assert json.loads(store.path.read_text())["generation"] == 9
