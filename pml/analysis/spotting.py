@@ -15,6 +15,7 @@ MOST_STEPS = 4096
 """Calls and dynamic spots that are told: no plan is read beyond."""
 
 _EVALUATORS = frozenset({"Function", "eval"})
+_WRAPPERS = frozenset({"await_expression", "parenthesized_expression", "sequence_expression"})
 _SERVER, _TOOL = 2, 3  # lengths of paths
 
 Spots = Sequence[Call | Dynamic]
@@ -103,9 +104,9 @@ class Spotter:
 
 
 def _named_at(node: Node) -> int:
-    """Give where a tool is named: the same place as in the questions and errors of a run."""
+    """Give where a tool is named: the same line as in the questions and errors of a run."""
     callee = node.child("function") or node
-    while callee.kind == "parenthesized_expression" and callee.children:
+    while callee.kind in _WRAPPERS and callee.children:
         callee = callee.children[-1]
     named = callee.child("property") or callee.child("index") or callee
     return named.start

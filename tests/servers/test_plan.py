@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from .conftest import trusted
+
 PROGRAM = """enum Zone { Utc = "UTC" }
 const { read_text_file: read } = mcp.filesystem as any;
 const [now, text] = await Promise.all([
@@ -37,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
     workspace.mkdir()
     (workspace / ".pml.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
     (workspace / "program.ts").write_text(PROGRAM, encoding="utf-8")
-    return workspace
+    return trusted(workspace)
 
 
 def plan(folder: Path, *arguments: str, text: str = "") -> "subprocess.CompletedProcess[str]":
@@ -114,6 +116,16 @@ def test_without_a_configuration_every_server_is_unknown(tmp_path: Path) -> None
     done = plan(tmp_path / "empty", "-e", "await mcp.time.now({})")
     assert done.returncode == 1
     assert "there is none" in done.stderr
+
+
+def test_what_nobody_has_trusted_yet_is_no_part_of_a_plan(folder: Path) -> None:
+    # attack: a cloned repository allows itself everything; only its denials hold
+    (folder.parent / "state").rename(folder.parent / "elsewhere")
+    done = plan(folder, "program.ts")
+    assert done.returncode == 1
+    assert "time:get_current_time      line 4  unusable  ask   no rule" in done.stdout
+    assert "github:delete_repo         line 8  unusable  deny" in done.stdout
+    assert "this workspace is not trusted yet\nhint: pml trust\n" in done.stderr
 
 
 def test_what_is_computed_is_a_warning(folder: Path) -> None:
