@@ -9,7 +9,7 @@ import dataclasses
 import os
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
 from sandbox_host.errors import MountInvalid, printable
@@ -47,6 +47,8 @@ PROTECTED: tuple[tuple[str, ...], ...] = (
 
 _SHORT_NAME = re.compile(r"^git~\d+$")  # what Windows also calls .git
 
+Conceals = Callable[[str], str | None]
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mount:
@@ -55,6 +57,8 @@ class Mount:
     path: str | os.PathLike[str]
     writable: bool = dataclasses.field(default=False, kw_only=True)
     guest_path: str | None = dataclasses.field(default=None, kw_only=True)
+    conceals: Conceals | None = dataclasses.field(default=None, kw_only=True, repr=False)
+    """Says of a path why the guest must neither read nor move it, or None."""
 
     def opened(self) -> "OpenedMount":
         """Look the folder up, following links once and for all."""
@@ -70,7 +74,7 @@ class Mount:
             raise MountInvalid(
                 str(self.path), f"guest path {guest!r} is not a plain absolute path"
             )
-        return OpenedMount(host, guest, writable=self.writable)
+        return OpenedMount(host, guest, writable=self.writable, conceals=self.conceals)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ class OpenedMount:
     host: Path
     guest: str
     writable: bool
+    conceals: Conceals | None = dataclasses.field(default=None, repr=False)
 
 
 def _is_writable(mount: OpenedMount) -> bool:

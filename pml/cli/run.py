@@ -137,10 +137,11 @@ def _limits(*, timeout: float | None, cpu: float | None, memory: int | None) -> 
 
 
 def _mount(text: str) -> "Mount":
+    from pml.secret_files import is_secret_path  # noqa: PLC0415 - as below
     from sandbox_host import Mount  # noqa: PLC0415 - the sandbox is loaded only to run
 
     path = text.removesuffix(":rw").removesuffix(":ro")
-    return Mount(path, writable=text.endswith(":rw"))
+    return Mount(path, writable=text.endswith(":rw"), conceals=is_secret_path)
 
 
 def _refuse(console: Console, error: PmlError, args: str, *, as_json: bool) -> int:

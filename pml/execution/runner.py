@@ -17,6 +17,7 @@ from pml.execution.approvals import Approval, Verdict
 from pml.execution.errors import RunAbortedError, WorkflowError
 from pml.execution.gate import Gate, Rights
 from pml.execution.workflows import LIFETIME_SECONDS, RunStore, StoredRun, fresh_id
+from pml.secret_files import is_secret_path
 from sandbox_host import (
     SUSPEND,
     Call,
@@ -91,18 +92,41 @@ async def execute(
     request: Request, rights: Rights | None = None, office: Office | None = None
 ) -> Run:
     """Run a program in a fresh sandbox. Whatever stops it is inside the outcome."""
-    run = fresh_id()
-    gate = Gate(rights, run) if rights is not None else None
+    stored = _new_run(fresh_id(), request)
+    if rights is not None:
+        rights.audit.write("run_started", {"run": stored.id, "code": stored.code_hash})
+    ended = await _execute(request, rights, office, stored)
+    if rights is not None:
+        _audit_end(rights, stored.id, ended)
+    return ended
+
+
+async def _execute(
+    request: Request, rights: Rights | None, office: Office | None, stored: StoredRun
+) -> Run:
+    gate = Gate(rights, stored.id) if rights is not None else None
     host = gate.answer if gate is not None else _refuse
     try:
         async with Sandbox(limits=request.limits, mounts=request.mounts) as sandbox:
             outcome = await _enter(sandbox, request, host)
             if not isinstance(outcome, Suspended) or gate is None or office is None:
                 return Run(outcome, sandbox.refused_files)
-            stored = _new_run(run, request)
             return await _Waiting(sandbox, gate, office, stored, _lines(request)).settle(outcome)
     except SandboxError as error:  # no mount, no guest: it never began
         return Run(Failed(error))
+
+
+def _audit_end(rights: Rights, run: str, ended: Run) -> None:
+    """Write how a run ended, and what it tried to do to protected files."""
+    for refused in ended.refused_files:
+        rights.audit.write("file_refused", {"run": run, "file": refused})
+    match ended.outcome:
+        case Suspended():
+            rights.audit.write("run_suspended", {"run": run})
+        case Failed(error=error):
+            rights.audit.write("run_ended", {"run": run, "outcome": error.code})
+        case _:
+            rights.audit.write("run_ended", {"run": run, "outcome": "ok"})
 
 
 async def resume(run: str, rights: Rights, office: Office) -> Run:
@@ -114,12 +138,15 @@ async def resume(run: str, rights: Rights, office: Office) -> Run:
         frozen = office.store.snapshot(stored)
         gate = Gate(rights, run)
         gate.journal = office.store.journal(stored)
+        rights.audit.write("run_resumed", {"run": run, "code": stored.code_hash})
         try:
             async with Sandbox.restore(frozen, limits=limits, mounts=mounts) as sandbox:
                 waiting = _Waiting(sandbox, gate, office, stored, ())
-                return await waiting.settle(Suspended(sandbox.waiting), is_new=False)
+                ended = await waiting.settle(Suspended(sandbox.waiting), is_new=False)
         except SandboxError as error:
-            return Run(Failed(error))
+            ended = Run(Failed(error))
+        _audit_end(rights, run, ended)
+        return ended
 
 
 class _Waiting:
@@ -263,7 +290,7 @@ def _new_run(run: str, request: Request) -> StoredRun:
 
 def _granted(facts: Mapping[str, Any]) -> tuple[Limits, tuple[Mount, ...]]:
     mounts = tuple(
-        Mount(path, writable=writable, guest_path=guest)
+        Mount(path, writable=writable, guest_path=guest, conceals=is_secret_path)
         for path, writable, guest in facts["mounts"]
     )
     return Limits(**facts["limits"]), mounts

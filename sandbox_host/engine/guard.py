@@ -119,6 +119,19 @@ class Files:
         self._refuse(f"{mount.guest}/{path.decode(errors='replace')}", f"protected: {name}")
         return False
 
+    def concealed(self, descriptor: int, path: bytes) -> bool:
+        """Say whether the embedder keeps a file from the guest, by its name or where it leads."""
+        mount = self.mounts[descriptor - FIRST_PREOPEN] if self.is_preopen(descriptor) else None
+        if mount is None or mount.conceals is None:
+            return False
+        written = mount.host / os.fsdecode(path).lstrip("/")
+        for named in (written, Path(os.path.realpath(written))):
+            reason = mount.conceals(named.as_posix())
+            if reason is not None:
+                self._refuse(f"{mount.guest}/{path.decode(errors='replace')}", reason)
+                return True
+        return False
+
     def _refuse(self, path: str, reason: str) -> None:
         """Keep what was refused, as far as anyone would read."""
         if len(self.refused) < _REFUSALS_KEPT:
@@ -232,7 +245,7 @@ def _path_open(files: Files, memory: Memory, arguments: tuple[int, ...]) -> int:
     writes = rights & _RIGHT_WRITES or oflags & _OFLAG_WRITES
     if writes and not files.writable(descriptor, path, moved=False):
         return ERRNO_PERM
-    if files.hangs(descriptor, path):
+    if files.hangs(descriptor, path) or files.concealed(descriptor, path):
         return ERRNO_PERM
     forwarded = (
         descriptor,
@@ -268,7 +281,7 @@ def _one_path(name: str, *, moved: bool) -> Callable[[Files, Memory, tuple[int, 
 def _path_rename(files: Files, memory: Memory, arguments: tuple[int, ...]) -> int:
     descriptor, at, count, other, other_at, other_count = arguments
     old, new = _path(memory, at, count), _path(memory, other_at, other_count)
-    if not files.writable(descriptor, old, moved=True):
+    if not files.writable(descriptor, old, moved=True) or files.concealed(descriptor, old):
         return ERRNO_PERM
     if not files.writable(other, new, moved=True):
         return ERRNO_PERM
