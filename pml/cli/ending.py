@@ -32,6 +32,8 @@ def print_run(console: Console, ended: "Run", source: Source, *, as_json: bool) 
         return _exit_code(ended)
     for log in outcome.logs:
         console.log(log.level, log.text)
+    for warning in ended.warnings:
+        console.warning(warning)
     for refused in ended.refused_files:
         console.warning(f"refused to write {refused}")
     if isinstance(outcome, Completed):

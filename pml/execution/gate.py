@@ -12,7 +12,7 @@ from typing import Any
 from pml.audit import argument_hash
 from pml.errors import CallDeniedError, PmlError
 from pml.execution.approvals import Approval, Verdict
-from pml.execution.errors import RunAbortedError, WorkflowBrokenError
+from pml.execution.errors import RunAbortedError, RunDivergedError, WorkflowBrokenError
 from pml.execution.journal import Entry, Journal
 from pml.model import Decision, Outcome
 from pml.ports import Recorder, ToolCaller
@@ -51,10 +51,21 @@ class Gate:
         self.uncertain: set[int] = set()
         """Calls that may have happened when the process died."""
 
+        self.stopped: PmlError | None = None
+        """Why the program must make no call any more, whatever it catches."""
+
+        self.warnings: list[str] = []
+        """What the human should know although the run goes on."""
+
     async def answer(self, call: Call) -> Any:
         """Answer a call of the guest; what goes wrong rejects it there."""
         try:
+            if self.stopped is not None:
+                raise self.stopped
             return await self._answer(call)
+        except RunDivergedError as error:
+            self.stopped = error
+            raise as_tool_error(error) from None
         except PmlError as error:
             raise as_tool_error(error) from None
 
@@ -104,11 +115,18 @@ class Gate:
             return as_tool_error(CallDeniedError(call.tool))
         if approval.verdict == Verdict.ALWAYS and call.tool not in self._always:
             self._always.add(call.tool)
-            self._rights.remember(call.tool)
+            self._remember(call.tool)
         entry = self.journal.known(call.id, call.tool, arguments) if self.journal else None
         if entry is not None:
             return await _as_value(lambda: self._from_journal(entry))
         return await self._carried_out(call, arguments, approval.id)
+
+    def _remember(self, tool: str) -> None:
+        """Make Always last; where that fails, the yes to this call holds all the same."""
+        try:
+            self._rights.remember(tool)
+        except PmlError as error:
+            self.warnings.append(f"`{tool}` was not added to `allow`: {error.message}")
 
     async def _settle_uncertain(self, call: Call, arguments: str, approval: Approval) -> Any:
         if approval.verdict == Verdict.SKIP:

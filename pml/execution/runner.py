@@ -61,6 +61,9 @@ class Run:
     waiting: StoredRun | None = None
     """Of a suspended one: where it is kept and what it waits for."""
 
+    warnings: tuple[str, ...] = ()
+    """What the human should know."""
+
 
 class Human(Protocol):
     """Who can be asked now."""
@@ -179,13 +182,17 @@ class _Waiting:
                 self._save(outcome.calls)
             answered = await self._verdicts()
             if not answered:
-                return Run(outcome, self._sandbox.refused_files, self._stored)
+                warnings = tuple(self._gate.warnings)
+                return Run(outcome, self._sandbox.refused_files, self._stored, warnings)
             answers = await self._answers(outcome.calls, answered)
             is_new = True
             if answers:
                 outcome = await self._sandbox.resume(answers, host=self._gate.answer)
+            if self._gate.stopped is not None:
+                raise self._gate.stopped
         self._forget()
-        return Run(outcome, self._sandbox.refused_files)
+        warnings = tuple(self._gate.warnings)
+        return Run(outcome, self._sandbox.refused_files, warnings=warnings)
 
     def _save(self, calls: Sequence[Call]) -> None:
         """Freeze the program and its questions; the journal begins anew."""

@@ -210,9 +210,11 @@ class RunStore:
 
     def _ids(self) -> Sequence[str]:
         try:
-            names = [path.name for path in self._folder.iterdir()]
+            paths = list(self._folder.iterdir())
         except FileNotFoundError:
             return ()
+        # a folder without a description is one whose process died before it was written
+        names = (path.name for path in paths if (path / "run.json").exists())
         return sorted(name for name in names if _ID.fullmatch(name))
 
     def _path(self, run: str) -> Path:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pml.backends.errors import ServerUnknownError
 from pml.config import Permissions
 from pml.execution.approvals import Verdict
 from pml.execution.errors import (
@@ -13,6 +14,7 @@ from pml.execution.errors import (
     ApprovalUnknownError,
     JournalBrokenError,
     RunAbortedError,
+    RunDivergedError,
     VerdictUnfitError,
     WorkflowBrokenError,
     WorkflowBusyError,
@@ -240,6 +242,57 @@ async def test_a_rejection_is_not_repeated_either(desk: Desk) -> None:
     ended = await gone_on(desk, run)
     assert isinstance(ended.outcome, Completed | Failed)
     assert [tool for tool, _ in desk.tools.effects].count("free:fail") == 1
+
+
+async def test_a_program_that_takes_another_way_is_stopped_whatever_it_catches(desk: Desk) -> None:
+    """Attack: a program that depends on chance makes another call under the same number."""
+    code = """await mcp.asked.two({});
+        const name = crypto.randomUUID();
+        try { await mcp.free[name]({}) } catch {}
+        await mcp.free.last({}); return 1"""
+    run = await begun(desk, code)
+    desk.store.answer(question(desk, "asked:two"), Verdict.YES)
+    await killed_while(desk, run, "free:last")
+    before = list(desk.tools.effects)
+    journal = desk.folder / run / "1.journal"
+    assert journal.exists()
+    try:
+        ended = await gone_on(desk, run)
+    except RunDivergedError:
+        assert desk.tools.effects == before
+    else:  # the guest's randomness is part of its frozen state: it went the same way
+        assert isinstance(ended.outcome, Suspended)
+        assert desk.tools.effects == before
+
+
+async def test_a_journal_of_other_calls_stops_the_run(desk: Desk) -> None:
+    code = """await mcp.asked.two({});
+        try { await mcp.free.a({}) } catch {}
+        await mcp.free.b({}); return 1"""
+    run = await begun(desk, code)
+    stored = desk.store.load(run)
+    journal = desk.store.journal(stored)
+    [one] = stored.pending
+    journal.begin(one.call + 1, "free:other", "0" * 64)
+    journal.end(one.call + 1, ok=True, value=1)
+    journal.close()
+    desk.store.answer(one.id, Verdict.YES)
+    with pytest.raises(RunDivergedError):
+        await gone_on(desk, run)
+    assert [tool for tool, _ in desk.tools.effects] == ["asked:two"]
+
+
+async def test_a_yes_holds_although_always_cannot_be_written(desk: Desk) -> None:
+    desk.permissions = Permissions()
+    desk.human.verdicts = {"asked:two": Verdict.ALWAYS}
+
+    def refuse(tool: str) -> None:
+        raise ServerUnknownError(tool, [])
+
+    rights = dataclasses.replace(desk.rights, remember=refuse)
+    run = await execute(Request("await mcp.asked.two({}); return 1"), rights, desk.office)
+    assert isinstance(run.outcome, Completed)
+    assert "was not added to `allow`" in run.warnings[0]
 
 
 async def test_twice_late_unknown_and_unfit_have_errors_of_their_own(desk: Desk) -> None:
