@@ -75,10 +75,11 @@ class Setup:
 class AuditingObserver:
     """Writes what servers do into the audit, then tells the next observer."""
 
-    def __init__(self, audit: Audit, then: Observer) -> None:
-        """Hold both."""
+    def __init__(self, audit: Audit, then: Observer, redactor: Redactor) -> None:
+        """Hold them."""
         self._audit = audit
         self._then = then
+        self._redactor = redactor
 
     def started(self, server: str, record: Mapping[str, Any]) -> None:
         """Write with which sandbox."""
@@ -90,8 +91,8 @@ class AuditingObserver:
         self._then.ready(server)
 
     def logged(self, server: str, level: str, text: str) -> None:
-        """Pass on; a server's words are not audited."""
-        self._then.logged(server, level, text)
+        """Pass on, without secrets; a server's words are not audited."""
+        self._then.logged(server, level, self._redactor.text(text))
 
     def stopped(self, server: str, reason: str) -> None:
         """Write why."""
@@ -116,10 +117,10 @@ async def opened_servers(
     """Give the configured servers, none of them started; stop those that were, all at once."""
     redactor = redactor_of(setup)
     audit = Audit(setup.state, redactor_of(setup, shapes=True))
-    observer = AuditingObserver(audit, observer)
+    observer = AuditingObserver(audit, observer, redactor)
     failure: Exception | None = None
     async with anyio.create_task_group() as tasks, contextlib.AsyncExitStack() as stack:
-        making = _Making(setup, tasks, stack, observer, requests)
+        making = _Making(setup, tasks, stack, observer, requests, redactor)
         backends = [await making.backend(server) for server in setup.servers]
         backends += [UnusableBackend(*one) for one in setup.config.unusable.items()]
         try:
@@ -208,6 +209,7 @@ class _Making:
     stack: contextlib.AsyncExitStack
     observer: Observer
     requests: ServerRequests | None
+    redactor: Redactor
 
     async def backend(self, server: ServerConfig) -> Backend:
         if isinstance(server, StdioServerConfig):
@@ -228,6 +230,7 @@ class _Making:
             requests=self.requests,
             patience=Patience(limits.start_timeout_seconds, limits.idle_seconds),
             level=planned_level(self.setup, server),
+            mask=self.redactor.text,
         )
 
     def _remote(self, server: HttpServerConfig) -> HttpBackend:

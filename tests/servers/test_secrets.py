@@ -23,6 +23,20 @@ GATEWAY = {
 }  # fmt: skip
 
 
+async def test_a_key_that_a_server_prints_when_it_dies_is_masked(
+    workspace: Path, tmp_path: Path
+) -> None:
+    script = tmp_path / "dying" / "dying.py"
+    script.parent.mkdir()
+    script.write_text("import os, sys; sys.exit('bad key ' + os.environ['API_KEY'])")
+    server = block(sys.executable, str(script), env={"API_KEY": "${ONE_KEY}"})
+    (workspace / ".pml.json").write_text(json.dumps({"mcpServers": {"one": server}}))
+    environ = {**os.environ, "ONE_KEY": "sk-9f8e7d6c5b4a39281706"}
+    async with opened_servers(setup_of(workspace, tmp_path / "state", environ), Silent()) as all_:
+        _, problems = await all_.servers.list_all()
+    assert "bad key [secret API_KEY]" in problems["one"].message
+
+
 async def test_each_server_sees_its_own_keys_and_nothing_else(
     workspace: Path, tmp_path: Path
 ) -> None:

@@ -85,8 +85,12 @@ class StdioBackend:
         requests: ServerRequests | None = None,
         patience: Patience | None = None,
         level: str = "",
+        mask: Callable[[str], str] = str,
     ) -> None:
-        """Start nothing. `confine` gives what to start, or raises why it must not be started."""
+        """Start nothing. `confine` gives what to start, or raises why it must not be started.
+
+        `mask` takes secrets out of what the server wrote to stderr before it is shown.
+        """
         self._name = name
         self._confine = confine
         self._tasks = tasks
@@ -94,6 +98,7 @@ class StdioBackend:
         self._patience = patience or Patience()
         self._roles = Roles(name, workspace, requests)
         self._level = level
+        self._mask = mask
         self._life: _Life | None = None
         self._crashes: deque[float] = deque()
         self._error: PmlError | None = None
@@ -272,8 +277,10 @@ class StdioBackend:
     def _as_start_error(self, error: BackendError, life: _Life) -> BackendError:
         if isinstance(error, ServerStartError):
             return error
-        words = life.process.last_words if life.process else ()
-        return ServerStartError(self._name, error.message, words)
+        return ServerStartError(self._name, error.message, self._last_words(life.process))
+
+    def _last_words(self, process: ServerProcess | None) -> list[str]:
+        return [self._mask(line) for line in process.last_words] if process else []
 
     async def _watch_end(
         self, life: _Life, process: ServerProcess, connection: Connection
@@ -286,7 +293,7 @@ class StdioBackend:
             await process.stderr_ended.wait()
             await process.wait(self._patience.last_words_seconds)
         kind = ServerEndedError if life.session else ServerStartError
-        error = kind(self._name, process.end_reason(), process.last_words)
+        error = kind(self._name, process.end_reason(), self._last_words(process))
         connection.fail(error)
         self._fail(life, error)
 
