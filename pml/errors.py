@@ -11,6 +11,7 @@
     │   └── SourceTooLargeError       source_too_large
     ├── OutputLostError           output_lost: the result cannot be written
     ├── NoConfigurationError      no_configuration: there is no `.pml.json`
+    ├── MountRefusedError         mount_refused: PML's own state is in the folder
     ├── PlaceUnsafeError          place_unsafe: a folder of ours that others could have made
     ├── TerminalNeededError       terminal_needed: only a human at a terminal may do this
     ├── CallDeniedError           call_denied: the policy or the human said no
@@ -188,4 +189,17 @@ class TerminalNeededError(PmlError):
         super().__init__(
             f"pml {command} needs a terminal: only you can give your word",
             hint="run it yourself, in a terminal",
+        )
+
+
+class MountRefusedError(PmlError):
+    """A folder that no program may see."""
+
+    code = "mount_refused"
+
+    def __init__(self, path: object) -> None:
+        """Name it."""
+        super().__init__(
+            f"{path} cannot be mounted: PML's own state is in it",
+            hint="mount the folder that the program needs, not one above it",
         )

@@ -43,8 +43,12 @@ def private_folder(path: Path) -> Path:
     """Make a folder that only the user can enter; refuse one that others could have made."""
     missing = [one for one in (path, *path.parents) if not one.exists()]
     for one in reversed(missing):
-        with contextlib.suppress(FileExistsError):
+        try:
             one.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise PlaceUnsafeError(path, error.strerror or str(error)) from None
     facts = path.lstat()
     if not stat.S_ISDIR(facts.st_mode):
         raise PlaceUnsafeError(path, "it is no folder")

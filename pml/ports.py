@@ -87,3 +87,6 @@ class Recorder(Protocol):
 
     def write(self, event: str, facts: Mapping[str, Any]) -> None:
         """Write a line."""
+
+    def note(self, event: str, facts: Mapping[str, Any]) -> None:
+        """Write a line about what has happened already: never raises, kept until it is written."""

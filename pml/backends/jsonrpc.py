@@ -306,7 +306,9 @@ class Connection:
 
     def _asked(self, number: Any, method: str, params: dict[str, Any]) -> None:
         """Answer a request of the other side, whatever its id looks like to us."""
-        if method == "ping":
+        if isinstance(number, bool) or not isinstance(number, int | str):
+            self._note_junk("a request whose id is none", b"")
+        elif method == "ping":
             self._reply(number, {"result": {}})
         elif self._answering >= MOST_ANSWERING:
             self._reply(number, _error(TOO_MANY, "too many requests at once"))
@@ -326,7 +328,7 @@ class Connection:
         self._reply(number, reply)
 
     def _reply(self, number: Any, reply: Mapping[str, Any]) -> None:
-        with contextlib.suppress(BackendError, ValueError):
+        with contextlib.suppress(BackendError, ValueError, RecursionError):
             self._queue({"jsonrpc": "2.0", "id": number, **reply})
 
 

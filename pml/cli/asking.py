@@ -50,7 +50,10 @@ class TerminalHuman:
         if question.kind == "call" and not question.takes(Verdict.ALWAYS):
             prompt = _ONCE
         self._console.ask(f"{described(question)}\n{prompt}")
-        verdict = words.get((await _line()).strip().lower())
+        said = await _line()
+        if not said.endswith("\n"):  # nobody is there, or nobody wants to say anything
+            return None
+        verdict = words.get(said.strip().lower())
         if verdict is None or not question.takes(verdict):
             return (Verdict.NO, None) if question.kind == "call" else None
         if verdict != Verdict.SKIP:
@@ -92,7 +95,7 @@ def described(question: Approval) -> str:
 
 def _rule(question: Approval) -> str:
     if question.reason:
-        return shown(question.reason)
+        return _flat(question.reason)
     if question.kind == "uncertain":
         return "the process ended while this call was under way"
     if question.rule is None:

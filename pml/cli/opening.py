@@ -147,5 +147,11 @@ def required(console: Console) -> "Setup":
 
 
 def is_terminal() -> bool:
-    """Say whether a human can be asked."""
-    return sys.stderr.isatty() and Path("/dev/tty").exists()
+    """Say whether a human can be asked: a screen to write to and a terminal to read from."""
+    if not sys.stderr.isatty():
+        return False
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True

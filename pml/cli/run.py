@@ -4,6 +4,7 @@ The sandbox is imported inside the command: `--help` and a wrong command line do
 """
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -15,7 +16,7 @@ from pml.cli.excerpt import excerpt
 from pml.cli.exits import FAILED, USAGE, process_environment
 from pml.cli.opening import is_terminal, prepared, rights_of, servers_of
 from pml.cli.source import Source, read_source
-from pml.errors import LimitInvalidError, PmlError, UsageError
+from pml.errors import LimitInvalidError, MountRefusedError, PmlError, UsageError
 
 if TYPE_CHECKING:
     from pml.execution.runner import Run
@@ -103,6 +104,7 @@ def _execute(wanted: _Wanted, console: Console, *, yes: bool) -> "Run":
     from pml.execution.runner import Request, execute  # noqa: PLC0415 - 100 ms, only to run
 
     source, data, call, limits, mounts = wanted
+    _refuse_state(mounts)
     request = Request(source.program, data, call, limits, tuple(mounts), source.name)
     setup = prepared(console, process_environment())
     if setup is None or not (setup.servers or setup.config.unusable):
@@ -118,6 +120,17 @@ def _execute(wanted: _Wanted, console: Console, *, yes: bool) -> "Run":
             return masked(await execute(request, rights, office), opened.redactor)
 
     return anyio.run(with_servers)
+
+
+def _refuse_state(mounts: "list[Mount]") -> None:
+    """Keep runs, keys and trust out of every program's reach, also from a folder above them."""
+    from pml.places import state_folder  # noqa: PLC0415 - only where something is mounted
+
+    state = state_folder(process_environment(), Path.home()).resolve()
+    for mount in mounts:
+        host = Path(mount.path).resolve()
+        if host.is_relative_to(state) or state.is_relative_to(host):
+            raise MountRefusedError(mount.path)
 
 
 def _limits(*, timeout: float | None, cpu: float | None, memory: int | None) -> "Limits":

@@ -15,7 +15,7 @@ from pml.cli.ending import print_run
 from pml.cli.exits import DONE, FAILED
 from pml.cli.opening import is_terminal, required, rights_of, servers_of
 from pml.cli.source import Source
-from pml.errors import PmlError
+from pml.errors import LimitInvalidError, PmlError
 from pml.model import ServerStatus, Tool
 
 if TYPE_CHECKING:
@@ -136,6 +136,8 @@ def _call(setup: "Setup", console: Console, tool: str, arguments: Any, options: 
 
     server, _, name = tool.partition(":")
     given = {"server": server, "tool": name, "given": arguments}
+    if options.timeout is not None and not options.timeout > 0:
+        raise LimitInvalidError("--timeout", options.timeout, "more than 0")
     limits = Limits() if options.timeout is None else Limits(wall_seconds=options.timeout)
     request = Request(_ONE_CALL, given, limits=limits, name=f"call {tool}")
     human = TerminalHuman(console) if is_terminal() else Nobody()
@@ -163,7 +165,11 @@ def _with_servers(
 
     async def run() -> Result:
         async with servers_of(setup, console, verbose=verbose) as opened:
-            return await work(opened)
+            try:
+                return await work(opened)
+            except PmlError as error:
+                error.message = opened.redactor.text(error.message)
+                raise
 
     try:
         return anyio.run(run)

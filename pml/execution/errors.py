@@ -8,6 +8,7 @@ WorkflowError (PmlError)
 ├── TooManyWorkflowsError     too_many_workflows
 ├── WorkflowTooLargeError     workflow_too_large
 ├── JournalBrokenError        journal_broken
+├── JournalUnwritableError    journal_unwritable: what happened cannot be written down
 ├── RunDivergedError          run_diverged: it went on in another way than before
 ├── ApprovalUnknownError      approval_unknown
 ├── ApprovalExpiredError      approval_expired
@@ -108,6 +109,19 @@ class JournalBrokenError(WorkflowError):
         super().__init__(
             f"{path} was changed on line {line}: the run cannot be trusted any more",
             hint="pml workflows abort ends it",
+        )
+
+
+class JournalUnwritableError(WorkflowError):
+    """What happened cannot be written down."""
+
+    code = "journal_unwritable"
+
+    def __init__(self, run: str, reason: str) -> None:
+        """Name the reason."""
+        super().__init__(
+            f"the run `{run}` is stopped: what it did cannot be written down ({reason})",
+            hint="make room on the disk, then pml workflows resume",
         )
 
 

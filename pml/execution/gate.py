@@ -6,18 +6,25 @@ journal; what was only begun becomes a question, and nothing is repeated blindly
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import urllib.parse
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pml.audit import argument_hash
 from pml.errors import CallDeniedError, PmlError
 from pml.execution.approvals import Approval, Verdict
-from pml.execution.errors import RunAbortedError, RunDivergedError, WorkflowBrokenError
+from pml.execution.errors import (
+    JournalUnwritableError,
+    RunAbortedError,
+    RunDivergedError,
+    WorkflowBrokenError,
+)
 from pml.execution.journal import Entry, Journal
 from pml.model import Decision, Outcome
 from pml.ports import Recorder, ToolCaller
 from pml.secret_files import is_secret_path
 from sandbox_host import SUSPEND, Call, ToolError
+from sandbox_host.errors import printable
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,15 +86,14 @@ class Gate:
             self._audit("call_denied", call, arguments, rule=decision.rule)
             raise CallDeniedError(call.tool, decision.rule or "?", decision.place)
         self._rights.tools.check(call.tool)  # what cannot be called is not asked about
-        reason = _secret_file(call, decision)
-        if (decision.outcome == Outcome.ASK or reason) and not self._is_allowed(call.tool):
+        reason = _secret_file(call, decision) if decision.outcome == Outcome.ALLOW else None
+        # a yes to all questions is not meant for files that hold secrets
+        asks = decision.outcome == Outcome.ASK and not self._rights.yes
+        if (asks or reason) and call.tool not in self._always:
             self._audit("approval_asked", call, arguments, rule=decision.rule, reason=reason)
             self.asked[call.id] = decision, reason
             return SUSPEND
         return await self._carry_out(call, arguments, by=decision.rule)
-
-    def _is_allowed(self, tool: str) -> bool:
-        return self._rights.yes or tool in self._always
 
     def _from_journal(self, entry: Entry) -> Any:
         if not entry.is_done:
@@ -116,9 +122,17 @@ class Gate:
         if approval.verdict == Verdict.ALWAYS and call.tool not in self._always:
             self._always.add(call.tool)
             self._remember(call.tool)
+        return await self._allowed(call, arguments, approval)
+
+    async def _allowed(self, call: Call, arguments: str, approval: Approval) -> Any:
+        """Make a call that the human allowed, unless it was made, or is denied by now."""
         entry = self.journal.known(call.id, call.tool, arguments) if self.journal else None
         if entry is not None:
             return await _as_value(lambda: self._from_journal(entry))
+        decision = self._rights.decide(call.tool)
+        if decision.outcome == Outcome.DENY:
+            self._audit("call_denied", call, arguments, rule=decision.rule)
+            return as_tool_error(CallDeniedError(call.tool, decision.rule or "?", decision.place))
         return await self._carried_out(call, arguments, approval.id)
 
     def _remember(self, tool: str) -> None:
@@ -133,7 +147,7 @@ class Gate:
             return approval.value
         if approval.verdict != Verdict.YES:
             raise RunAbortedError(self._run)
-        return await self._carried_out(call, arguments, approval.id)
+        return await self._allowed(call, arguments, approval)
 
     async def _carried_out(self, call: Call, arguments: str, by: str) -> Any:
         try:
@@ -158,18 +172,26 @@ class Gate:
         return value
 
     def _end(self, call: Call, arguments: str, *, ok: bool, value: Any) -> None:
-        if self.journal is not None:
-            self.journal.end(call.id, ok=ok, value=value)
-        self._audit("call_ended", call, arguments, outcome="ok" if ok else "error")
+        facts = {"outcome": "ok" if ok else "error"}
+        self._rights.audit.note("call_ended", {**self._about(call, arguments), **facts})
+        try:
+            if self.journal is not None:
+                self.journal.end(call.id, ok=ok, value=value)
+        except (OSError, ValueError, RecursionError) as error:
+            # it happened and cannot be remembered: the program must not try again
+            self.stopped = JournalUnwritableError(self._run, str(error))
+            raise self.stopped from None
 
     def _audit(self, event: str, call: Call, arguments: str, **facts: Any) -> None:
-        given: Mapping[str, Any] = {
+        self._rights.audit.write(event, {**self._about(call, arguments), **facts})
+
+    def _about(self, call: Call, arguments: str) -> Mapping[str, Any]:
+        return {
             "run": self._run,
             "call": call.id,
             "tool": call.tool,
             "argumentHash": arguments,
         }
-        self._rights.audit.write(event, {**given, **facts})
 
 
 def _secret_file(call: Call, decision: Decision) -> str | None:
@@ -180,10 +202,23 @@ def _secret_file(call: Call, decision: Decision) -> str | None:
     if decision.rule == call.tool:
         return None
     for name, value in call.args.items():
-        reason = is_secret_path(value) if isinstance(value, str) else None
-        if reason is not None:
-            return f"`{name}` names a file that looks secret: {reason}"
+        for text in _texts(value):
+            reason = is_secret_path(text) or is_secret_path(urllib.parse.unquote(text))
+            if reason is not None:
+                return f"`{printable(name, 60)}` names a file that looks secret: {reason}"
     return None
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Give every text inside a value; a guest's values are nested 200 levels at most."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
 
 
 async def _as_value(give: Callable[[], Any]) -> Any:

@@ -72,7 +72,9 @@ class Journal:
         if self._file is None:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
             self._file = os.open(self._path, flags, 0o600)
-        os.write(self._file, mac.hex().encode() + b" " + body + b"\n")
+        line = mac.hex().encode() + b" " + body + b"\n"
+        while line:
+            line = line[os.write(self._file, line) :]
         os.fsync(self._file)
         self._before = mac
 

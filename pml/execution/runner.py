@@ -173,7 +173,11 @@ class _Waiting:
         store, run = self._office.store, self._stored.id
         if is_new:
             with store.hold(run):
-                return await self._settle(outcome, is_new=True)
+                try:
+                    return await self._settle(outcome, is_new=True)
+                finally:
+                    if self._stored.generation == 0:
+                        store.remove(run)  # it could not be written: nothing is left of it
         return await self._settle(outcome, is_new=False)
 
     async def _settle(self, outcome: Outcome, *, is_new: bool) -> Run:

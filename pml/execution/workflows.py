@@ -191,7 +191,8 @@ class RunStore:
         return one.answered(verdict, value)
 
     def remove(self, run: str) -> None:
-        """Forget a run."""
+        """Forget a run: its description first, so that half of it never goes on."""
+        (self._path(run) / "run.json").unlink(missing_ok=True)
         shutil.rmtree(self._path(run), ignore_errors=True)
 
     def clean(self) -> int:
@@ -230,8 +231,11 @@ class RunStore:
         facts = self._opened(content)
         if facts is None or facts.get("id") != run:
             raise WorkflowBrokenError(run, "its description was changed")
-        pending = tuple(approval_of(one) for one in facts["pending"])
-        return StoredRun(**{**facts, "pending": pending})
+        try:
+            pending = tuple(approval_of(one) for one in facts["pending"])
+            return StoredRun(**{**facts, "pending": pending})
+        except (TypeError, KeyError, ValueError):
+            raise WorkflowBrokenError(run, "another version of PML wrote it") from None
 
     def _with_verdict(self, approval: Approval) -> Approval:
         path = self._path(approval.run) / f"{approval.id}.verdict"

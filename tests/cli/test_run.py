@@ -241,3 +241,16 @@ def test_stdout_that_is_full_is_an_error() -> None:
         )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr == b"error: cannot write to stdout: No space left on device\n"
+
+
+@pytest.mark.parametrize("inside", [".", "..", "workspaces"])
+def test_the_state_of_pml_cannot_be_mounted(
+    inside: str, pml: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attack: a program reads the keys that seal runs and verdicts, or writes its own trust."""
+    state = tmp_path / "state"
+    (state / "workspaces").mkdir(parents=True)
+    monkeypatch.setenv("PML_STATE", str(state))
+    ended = pml("run", "--mount", f"{state / inside}:rw", "-e", "1")
+    assert ended.code == 1
+    assert "PML's own state is in it" in ended.err

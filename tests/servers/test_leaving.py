@@ -22,10 +22,17 @@ GONE_SECONDS = 2.0
 
 def descendants(pid: int) -> Iterator[int]:
     """Give all processes below one, as the kernel knows them."""
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield int(child)
-            yield from descendants(int(child))
+    try:
+        children = [
+            int(child)
+            for task in Path(f"/proc/{pid}/task").iterdir()
+            for child in (task / "children").read_text().split()
+        ]
+    except OSError:
+        return  # it has ended meanwhile
+    for child in children:
+        yield child
+        yield from descendants(child)
 
 
 def is_alive(pid: int) -> bool:
@@ -90,9 +97,9 @@ def without_bwrap(folder: Path) -> Path:
 def test_no_process_is_left(running: "subprocess.Popen[str]", end: str, workspace: Path) -> None:
     heartbeat = workspace / "heartbeat"
     assert wait_until(lambda: heartbeat.exists() and heartbeat.read_text(), 5)
-    below = list(descendants(running.pid))
+    # what a server starts for a moment may be gone by now
+    below = [pid for pid in descendants(running.pid) if is_alive(pid)]
     assert len(below) >= 6  # five servers and a daemon, besides what holds them
-    assert all(is_alive(pid) for pid in below)
     if end == "kill":
         running.kill()
     elif end == "interrupt":

@@ -218,6 +218,8 @@ class StdioBackend:
                 await self._start_and_serve(life)
         except PmlError as error:
             life.error = self._error = error
+        except Exception as error:  # noqa: BLE001 - one server must not take the others along
+            life.error = self._error = ServerStartError(self._name, str(error))
         except BaseException:
             life.error = ServerEndedError(self._name, "it was closed")
             raise
@@ -227,14 +229,18 @@ class StdioBackend:
 
     async def _pause(self, life: _Life) -> None:
         """Wait after crashes, longer each time."""
-        now = time.monotonic()
-        while self._crashes and now - self._crashes[0] > self._patience.window_seconds:
-            self._crashes.popleft()
+        self._forgive()
         if self._crashes:
             waits = self._patience.backoff_seconds
             wait = waits[min(len(self._crashes), len(waits)) - 1]
-            with anyio.move_on_after(self._crashes[-1] + wait - now):
+            with anyio.move_on_after(self._crashes[-1] + wait - time.monotonic()):
                 await life.closing.wait()
+
+    def _forgive(self) -> None:
+        """Forget crashes that were long ago."""
+        now = time.monotonic()
+        while self._crashes and now - self._crashes[0] > self._patience.window_seconds:
+            self._crashes.popleft()
 
     async def _start_and_serve(self, life: _Life) -> None:
         confined = self._confine()
@@ -298,7 +304,10 @@ class StdioBackend:
         self._fail(life, error)
 
     def _fail(self, life: _Life, error: BackendError) -> None:
-        """End a life as a crash."""
+        """End a life as a crash, once."""
+        if life.error is not None:
+            return
+        self._forgive()
         self._crashes.append(time.monotonic())
         if len(self._crashes) >= self._patience.crashes:
             self._error = ServerGivenUpError(self._name, len(self._crashes), error.message)

@@ -119,3 +119,15 @@ async def test_messages_in_a_batch_and_a_last_line_without_a_break_count() -> No
     assert wire.junk == ["JSON that is no message: " + batch.decode()[:200].rstrip("\n")]
     wire.pipe.close()
     os.close(wire.theirs)
+
+
+async def test_a_request_whose_id_is_no_id_harms_nobody() -> None:
+    """Attack: an id nested so deeply that answering it would overflow."""
+    deep = b"[" * 500 + b"]" * 500
+    stream = Lines(b'{"jsonrpc": "2.0", "method": "ping", "id": ' + deep + b"}\n")
+    stream.begin.set()
+    wire = Wire(stream)
+    async with wire.connection:
+        await anyio.wait_all_tasks_blocked()
+    assert wire.junk == ["a request whose id is none: "]
+    assert wire.sent() == []

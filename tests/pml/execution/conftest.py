@@ -77,6 +77,8 @@ class Desk:
     def write(self, event: str, facts: Mapping[str, Any]) -> None:
         self.lines.append((event, facts))
 
+    note = write
+
     @property
     def store(self) -> RunStore:
         return RunStore(self.folder, KEY)

@@ -1,5 +1,7 @@
 """What is asked although a rule allows it, and what nobody sees."""
 
+import dataclasses
+
 import pytest
 
 from pml.config import Permissions
@@ -26,6 +28,24 @@ async def test_a_file_that_looks_secret_is_asked_about_although_all_files_are_al
     assert one.reason is not None
     assert "`path` names a file that looks secret" in one.reason
     assert desk.tools.effects == []
+
+
+@pytest.mark.parametrize(
+    "arguments", ["{paths: ['a.txt', '/h/.ssh/id_rsa']}", "{o: {uri: '/h/.s%73h/id_rsa'}}"]
+)
+async def test_it_is_found_inside_lists_and_objects_and_encoded(
+    arguments: str, desk: Desk
+) -> None:
+    desk.permissions = Permissions(allow=("files:*",))
+    ended = await execute(Request(f"await mcp.files.read({arguments})"), desk.rights, desk.office)
+    assert isinstance(ended.outcome, Suspended)
+
+
+async def test_yes_to_all_is_not_meant_for_secrets(desk: Desk) -> None:
+    desk.permissions = Permissions(allow=("files:*",))
+    rights = dataclasses.replace(desk.rights, yes=True)
+    ended = await execute(Request("await mcp.files.read({path: '.env'})"), rights, desk.office)
+    assert isinstance(ended.outcome, Suspended)
 
 
 async def test_a_rule_that_names_the_tool_itself_means_it(desk: Desk) -> None:

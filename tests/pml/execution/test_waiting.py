@@ -7,20 +7,25 @@ import pytest
 
 from pml.backends.errors import ServerUnknownError
 from pml.config import Permissions
+from pml.execution import workflows
 from pml.execution.approvals import Verdict
 from pml.execution.errors import (
     ApprovalAnsweredError,
     ApprovalExpiredError,
     ApprovalUnknownError,
     JournalBrokenError,
+    JournalUnwritableError,
     RunAbortedError,
     RunDivergedError,
+    TooManyWorkflowsError,
     VerdictUnfitError,
     WorkflowBrokenError,
     WorkflowBusyError,
     WorkflowExpiredError,
+    WorkflowTooLargeError,
     WorkflowUnknownError,
 )
+from pml.execution.journal import Journal
 from pml.execution.runner import Request, Run, execute, resume
 from pml.execution.workflows import LIFETIME_SECONDS, RunStore
 from sandbox_host import Completed, Failed, Suspended
@@ -293,6 +298,66 @@ async def test_a_yes_holds_although_always_cannot_be_written(desk: Desk) -> None
     run = await execute(Request("await mcp.asked.two({}); return 1"), rights, desk.office)
     assert isinstance(run.outcome, Completed)
     assert "was not added to `allow`" in run.warnings[0]
+
+
+async def test_a_retry_that_died_is_a_question_again(desk: Desk) -> None:
+    run = await begun(desk, "await mcp.asked.two({}); return 1")
+    desk.store.answer(question(desk, "asked:two"), Verdict.YES)
+    await killed_while(desk, run, "asked:two")
+    await gone_on(desk, run)
+    desk.store.answer(question(desk, "asked:two"), Verdict.YES)  # retry
+    await killed_while(desk, run, "asked:two")
+    ended = await gone_on(desk, run)
+    assert isinstance(ended.outcome, Suspended)
+    assert len(desk.tools.effects) == 2
+
+
+async def test_a_deny_that_came_later_holds_for_an_approved_call(desk: Desk) -> None:
+    run = await begun(desk, "try { await mcp.asked.two({}) } catch (error) { return error.code }")
+    desk.store.answer(question(desk, "asked:two"), Verdict.YES)
+    desk.permissions = Permissions(deny=("asked",))
+    ended = await gone_on(desk, run)
+    assert ended.outcome.value == "call_denied"  # type: ignore[union-attr]
+    assert desk.tools.effects == []
+
+
+async def test_what_cannot_be_written_down_stops_the_program(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attack: a full disk, and a program that tries again whatever it catches."""
+    code = """await mcp.asked.two({});
+        for (let i = 0; i < 5; i++) try { return await mcp.free.pay({}) } catch {}"""
+    run = await begun(desk, code)
+    desk.store.answer(question(desk, "asked:two"), Verdict.YES)
+    real = Journal.end
+
+    def end(self: Journal, call: int, *, ok: bool, value: Any) -> None:
+        if self.entries[call].tool == "free:pay":
+            raise OSError(28, "No space left on device")
+        real(self, call, ok=ok, value=value)
+
+    monkeypatch.setattr(Journal, "end", end)
+    with pytest.raises(JournalUnwritableError):
+        await gone_on(desk, run)
+    assert [tool for tool, _ in desk.tools.effects].count("free:pay") == 1
+
+
+async def test_a_run_that_cannot_be_kept_leaves_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workflows, "MOST_SNAPSHOT_BYTES", 10)
+    with pytest.raises(WorkflowTooLargeError):
+        await execute(Request(THREE), desk.rights, desk.office)
+    assert list(desk.folder.iterdir()) == []
+
+
+async def test_no_more_runs_wait_than_may(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workflows, "MOST_RUNS", 2)
+    for _ in range(2):
+        await begun(desk)
+    with pytest.raises(TooManyWorkflowsError):
+        await execute(Request(THREE), desk.rights, desk.office)
+    assert len(list(desk.folder.iterdir())) == 2
 
 
 async def test_twice_late_unknown_and_unfit_have_errors_of_their_own(desk: Desk) -> None:
