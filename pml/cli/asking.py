@@ -6,6 +6,7 @@ from the terminal itself, never from stdin, which may carry the program.
 """
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from pml.execution.approvals import Approval, Verdict
 
 _TERMINAL = Path("/dev/tty")
 _HASH_CHARACTERS = 12
+_LINE_BYTES = 4096
 _ALWAYS = "allow? [y]es, this call / [a]lways, this tool / [N]o: "
 _ONCE = "allow? [y]es, this call / [N]o: "
 _WORDS = {
@@ -108,14 +110,26 @@ def _flat(text: str) -> str:
 
 
 async def _line() -> str:
-    import anyio.to_thread  # noqa: PLC0415 - `--help` does not pay for it
+    """Read a line from the terminal; without its end, nobody has answered.
 
-    return await anyio.to_thread.run_sync(_read_line, abandon_on_cancel=True)
+    No thread waits for it: one could not be interrupted, and `pml` would hang at its end.
+    """
+    import anyio  # noqa: PLC0415 - `--help` does not pay for it
 
-
-def _read_line() -> str:
     try:
-        with _TERMINAL.open(encoding="utf-8", errors="replace") as terminal:
-            return terminal.readline()
+        descriptor = os.open(_TERMINAL, os.O_RDONLY | os.O_NOCTTY)
     except OSError:
         return ""
+    text = b""
+    try:
+        while not text.endswith(b"\n"):
+            await anyio.wait_readable(descriptor)
+            part = os.read(descriptor, _LINE_BYTES)
+            if not part:
+                break
+            text += part
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+    return text.decode(errors="replace")

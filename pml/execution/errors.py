@@ -10,6 +10,7 @@ WorkflowError (PmlError)
 ├── JournalBrokenError        journal_broken
 ├── JournalUnwritableError    journal_unwritable: what happened cannot be written down
 ├── RunDivergedError          run_diverged: it went on in another way than before
+├── RunAbortedError           run_aborted: the human ended it
 ├── ApprovalUnknownError      approval_unknown
 ├── ApprovalExpiredError      approval_expired
 ├── ApprovalAnsweredError     approval_answered: it has a verdict already

@@ -128,7 +128,26 @@ def test_each_call_is_asked_about_by_itself_and_nothing_steers_the_terminal(
     assert (code, shown.strip().splitlines()[-1]) == (0, "UTC")
 
 
-@pytest.mark.parametrize("answer", ["\n", "n\n", "what?\n", "\x04"])
+def test_no_answer_is_no_verdict_and_the_run_waits(configure: Configure) -> None:
+    run = Terminal(configure("time"), "run", "-e", NOW)
+    assert run.read_until("[N]o: ")
+    run.answer("\x04")
+    code, shown = run.end()
+    assert code == 3
+    assert "pml approve " in shown
+
+
+def test_an_interrupt_at_a_question_ends_at_once_and_the_run_waits(configure: Configure) -> None:
+    workspace = configure("time")
+    run = Terminal(workspace, "run", "-e", NOW)
+    assert run.read_until("[N]o: ")
+    run.answer("\x03")
+    code, shown = run.end()
+    assert (code, "interrupted" in shown) == (130, True)
+    assert len(json.loads(pml(workspace, "approvals", "--json").stdout)) == 1
+
+
+@pytest.mark.parametrize("answer", ["\n", "n\n", "what?\n"])
 def test_any_other_answer_is_no(answer: str, configure: Configure) -> None:
     run = Terminal(configure("time"), "run", "-e", NOW)
     assert run.read_until("[N]o: ")
