@@ -6,13 +6,13 @@ from pml.secret_files import is_secret_path
 @pytest.mark.parametrize(
     "path",
     [
-        ".env", ".ENV", "app/.env", "/work/app/.env.local", ".env.production", ".env-old", ".envrc",
+        ".env", ".ENV", "app/.env", "/srv/app/.env.local", ".env.production", ".env-old", ".envrc",
         "prod.env", ".env.", ".env/", "a\\b\\.env", ".env::$DATA", "./x/../.env", ".env~",
         "id_rsa", "keys/id_ed25519", "ID_RSA", "id_ed25519_sk", "id_rsa.bak", "id_rsa-work", "id_work",
         "server.pem", "tls/server.KEY", "cert.p12", "store.jks", "vault.kdbx", "putty.ppk",
         "ssh_host_rsa_key", "credentials", "credentials.json", ".npmrc", ".netrc", "_netrc", ".pypirc",
         ".git-credentials", ".pgpass", "home/ada/.aws/config", ".AWS/x", ".ssh/known_hosts",
-        "~/.gnupg/pubring.kbx", "/root/.kube/config", "kubeconfig", ".docker/config.json",
+        "~/.gnupg/pubring.kbx", "/home/ada/.kube/config", "kubeconfig", ".docker/config.json",
         "/home/ada/.config/gcloud/application_default_credentials.json", "/etc/shadow",
         ".config/gh/hosts.yml", ".cargo/credentials.toml", "infra/terraform.tfstate",
     ],
