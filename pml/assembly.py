@@ -36,12 +36,13 @@ from pml.confinement import (
 from pml.errors import PmlError
 from pml.execution.gate import Rights
 from pml.execution.workflows import RunStore
-from pml.places import emptied_folder, private_folder, user_key
+from pml.places import emptied_folder, private_folder
 from pml.policy import decide
 from pml.ports import Backend, Observer, ServerRequests
 from pml.redaction import Redactor, secrets_of
 from pml.trust import Loaded, trust_always
 from pml.trust import store_of as trusted_store
+from pml.trust.key import made_key
 from pml.workspace import CONFIG_NAME
 
 _ARGUMENT_CHARACTERS = 2000  # of a question
@@ -176,7 +177,7 @@ def _allow_always(setup: Setup, tool: str) -> None:
 
 def store_of(setup: Setup) -> RunStore:
     """Give the workspace's suspended runs."""
-    return RunStore(setup.state / "runs", user_key(setup.state.parent.parent))
+    return RunStore(setup.state / "runs", made_key(setup.state.parent.parent))
 
 
 class QuestionWords:

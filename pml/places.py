@@ -4,7 +4,6 @@ A workspace is written by guests and servers, so what they must not touch is kep
 made before it is needed; what is made is for the user alone.
 """
 
-import contextlib
 import os
 import secrets
 import shutil
@@ -15,9 +14,6 @@ from pathlib import Path
 import blake3
 
 from pml.errors import PlaceUnsafeError
-
-KEY_NAME = "key"
-KEY_BYTES = 32
 
 _ID_CHARACTERS = 16  # of a workspace's hash: 64 bits
 
@@ -63,37 +59,6 @@ def emptied_folder(path: Path) -> Path:
     """Make a private folder anew, without what was in it."""
     shutil.rmtree(path, ignore_errors=True)
     return private_folder(path)
-
-
-def user_key(state: Path) -> bytes:
-    """Give the user's secret for what must not be forged; made once, never in a workspace."""
-    path = private_folder(state) / KEY_NAME
-    with contextlib.suppress(FileNotFoundError):
-        return _read_key(path)
-    fresh = secrets.token_bytes(KEY_BYTES)
-    draft = path.with_name(f".{KEY_NAME}-{os.getpid()}-{secrets.token_hex(4)}")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(fresh.hex() + "\n")
-    try:
-        os.link(draft, path)  # unlike a rename, it never replaces a key that another process made
-    except FileExistsError:
-        return _read_key(path)
-    finally:
-        draft.unlink()
-    return fresh
-
-
-def _read_key(path: Path) -> bytes:
-    facts = path.lstat()
-    if not stat.S_ISREG(facts.st_mode) or facts.st_mode & 0o077:
-        raise PlaceUnsafeError(path, "others could have read or written the key")
-    try:
-        key = bytes.fromhex(path.read_text(encoding="ascii").strip())
-    except ValueError:
-        key = b""
-    if len(key) != KEY_BYTES:
-        raise PlaceUnsafeError(path, "it is not the key that was written")
-    return key
 
 
 def write_private(path: Path, content: bytes) -> None:
