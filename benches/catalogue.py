@@ -8,6 +8,7 @@ from benches import (
     first_program,
     fresh,
     gate,
+    gateway,
     heartbeat,
     host_call,
     json_megabyte,
@@ -45,6 +46,7 @@ MEASUREMENTS: dict[str, ModuleType] = {
     "heartbeat": heartbeat,
     "cancel": cancel,
     "server_call": server_call,
+    "gateway": gateway,
 }
 
 PEERS: dict[str, ModuleType] = {

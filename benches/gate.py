@@ -33,6 +33,12 @@ class _Adder:
     def check(self, _: str) -> None:
         """It is there."""
 
+    def caution(self, _: str) -> None:
+        """It is harmless."""
+
+    async def call_raw(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"content": [], "structuredContent": await self.call(tool, arguments)}
+
     async def call(self, _: str, arguments: Mapping[str, Any]) -> Any:
         return {"sum": arguments["a"] + arguments["b"]}
 

@@ -4,7 +4,8 @@
     ├── UsageError                the command line cannot be carried out as it is written
     │   ├── ProgramUnclearError       program_unclear: a file and code, or neither
     │   ├── ArgsInvalidError          args_invalid: `--args` is no JSON
-    │   └── LimitInvalidError         limit_invalid: a limit that cannot work
+    │   ├── LimitInvalidError         limit_invalid: a limit that cannot work
+    │   └── ExposeInvalidError        expose_invalid: `--expose` names no pattern of tools
     ├── SourceError               the program cannot be read
     │   ├── SourceUnreadableError     source_unreadable
     │   ├── SourceNotTextError        source_not_text
@@ -21,7 +22,9 @@
     ├── ConfigError               `pml/config/errors.py`
     ├── ConfinementError          `pml/confinement/errors.py`
     ├── WorkflowError             `pml/execution/errors.py`
-    └── BackendError              `pml/backends/errors.py`
+    ├── BackendError              `pml/backends/errors.py`
+    ├── GatewayError              `pml/gateway/errors.py`
+    └── OnboardingError           `pml/onboarding/errors.py`
 
 What goes wrong inside a run is a `sandbox_host.SandboxError`, with the same attributes.
 """
@@ -90,6 +93,19 @@ class LimitInvalidError(UsageError):
     def __init__(self, option: str, value: float, rule: str) -> None:
         """Name the option and what it may be."""
         super().__init__(f"{option} {value:g} cannot work: it must be {rule}")
+
+
+class ExposeInvalidError(UsageError):
+    """A tool that cannot be exposed so, or none at all."""
+
+    code = "expose_invalid"
+
+    def __init__(self, pattern: str | None = None, hint: str | None = None) -> None:
+        """Name the pattern; None: there is none where one is needed."""
+        fact = "--only offers nothing without --expose"
+        super().__init__(
+            fact if pattern is None else f"--expose {pattern}: not a pattern of tools", hint=hint
+        )
 
 
 class SourceError(PmlError):

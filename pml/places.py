@@ -13,7 +13,7 @@ from pathlib import Path
 
 import blake3
 
-from pml.errors import PlaceUnsafeError
+from pml.errors import MountRefusedError, PlaceUnsafeError
 
 _ID_CHARACTERS = 16  # of a workspace's hash: 64 bits
 
@@ -74,3 +74,10 @@ def write_private(path: Path, content: bytes) -> None:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def refuse_state(folder: Path, state: Path) -> None:
+    """Keep runs, keys and trust out of every program's reach, also from a folder above them."""
+    host, kept = folder.resolve(), state.resolve()
+    if host.is_relative_to(kept) or kept.is_relative_to(host):
+        raise MountRefusedError(folder)

@@ -36,6 +36,12 @@ class Backend(Protocol):
         Raises `pml.backends.errors.BackendError`. Cancelling cancels the call at the server.
         """
 
+    def caution(self, tool: str) -> str | None:
+        """Say why a tool is asked about although a pattern allows it; mostly there is no reason.
+
+        A rule that names the tool exactly means it, and is not asked about.
+        """
+
     def status(self) -> ServerStatus:
         """Say what is known of it, without starting it."""
 
@@ -78,8 +84,14 @@ class ToolCaller(Protocol):
     def check(self, tool_id: str) -> None:
         """Raise if the server is not configured or cannot be used; starts nothing."""
 
+    def caution(self, tool_id: str) -> str | None:
+        """Say why a tool is asked about although a pattern allows it, if so."""
+
     async def call(self, tool_id: str, arguments: Mapping[str, Any]) -> Any:
         """Give the value that a program sees; raises `PmlError` or `sandbox_host.ToolError`."""
+
+    async def call_raw(self, tool_id: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Give the `CallToolResult` as it came, `isError` or not; raises `PmlError`."""
 
 
 class Recorder(Protocol):

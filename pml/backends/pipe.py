@@ -9,6 +9,7 @@ import os
 from collections import deque
 
 import anyio
+import anyio.lowlevel
 
 MOST_UNSENT_BYTES = 32 << 20
 """What may wait for a server that does not read."""
@@ -50,6 +51,12 @@ class Pipe:
                     self._unsent_bytes -= len(first) - len(rest)
                     if rest:
                         self._unsent.appendleft(rest)
+
+    async def drained(self) -> None:
+        """Wait until the reader has taken everything; `flush` must be running."""
+        while self._unsent:
+            await anyio.wait_writable(self._descriptor)
+            await anyio.lowlevel.checkpoint()
 
     def close(self) -> None:
         """Let the reader see the end; more than once does nothing."""

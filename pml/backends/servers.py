@@ -41,6 +41,9 @@ class UnusableBackend:
         """Raise the problem."""
         raise self.problem
 
+    def caution(self, tool: str) -> None:
+        """Nothing can be called, so nothing is asked about."""
+
     def status(self) -> ServerStatus:
         """Tell the problem."""
         return ServerStatus(
@@ -76,6 +79,12 @@ class Servers:
         if isinstance(backend, UnusableBackend):
             raise backend.problem
 
+    def caution(self, tool_id: str) -> str | None:
+        """Say why a tool is asked about although a pattern allows it, if so."""
+        server, _, name = tool_id.partition(":")
+        backend = self._backends.get(server)
+        return None if backend is None else backend.caution(name)
+
     async def tool(self, tool_id: str) -> Tool:
         """Find a tool by its id; starts its server if need be."""
         server, _, name = tool_id.partition(":")
@@ -98,14 +107,27 @@ class Servers:
         on_progress: OnProgress | None = None,
     ) -> Any:
         """Call a tool and give the value that a program sees."""
+        result = await self.call_raw(
+            tool_id, arguments, timeout_seconds=timeout_seconds, on_progress=on_progress
+        )
+        return value_of(tool_id, result)
+
+    async def call_raw(
+        self,
+        tool_id: str,
+        arguments: Mapping[str, Any],
+        *,
+        timeout_seconds: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Mapping[str, Any]:
+        """Call a tool and give its result as it came."""
         tool = await self.tool(tool_id)
-        result = await self._backends[tool.server].call_tool(
+        return await self._backends[tool.server].call_tool(
             tool.name,
             arguments,
             timeout_seconds=timeout_seconds or self._call_timeout_seconds,
             on_progress=on_progress,
         )
-        return value_of(tool_id, result)
 
     async def list_all(
         self, names: Sequence[str] | None = None

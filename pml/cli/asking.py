@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pml.cli.console import Console, shown
+from pml.cli.console import Console
 from pml.execution.approvals import Approval, Verdict
+from pml.execution.wording import described
 
 _TERMINAL = Path("/dev/tty")
-_HASH_CHARACTERS = 12
 _LINE_BYTES = 4096
 _ALWAYS = "allow? [y]es, this call / [a]lways, this tool / [N]o: "
 _ONCE = "allow? [y]es, this call / [N]o: "
@@ -66,47 +66,6 @@ class TerminalHuman:
         except ValueError:
             self._console.error("this is no JSON: nothing was answered")
             return None
-
-
-class Nobody:
-    """No one is there: every run waits."""
-
-    async def ask(
-        self,
-        questions: Sequence[Approval],  # noqa: ARG002 - the port's
-    ) -> Mapping[str, tuple[Verdict, Any]]:
-        """Give no verdict."""
-        return {}
-
-
-def described(question: Approval) -> str:
-    """Give a question as lines for a terminal."""
-    what = "may have been made" if question.kind == "uncertain" else "wants to be made"
-    lines = [
-        f"the call {shown(question.tool)} {what} (question {question.id}, run {question.run})",
-        f"  arguments  {_flat(question.arguments)}",
-        f"  rule       {_rule(question)}",
-    ]
-    if question.line:
-        source = f": {_flat(question.source_line.strip())}" if question.source_line else ""
-        lines.append(f"  program    line {question.line}{source}")
-    lines.append(f"  code       {question.code_hash[:_HASH_CHARACTERS]}")
-    lines.append(f"  sandbox    {question.level or 'unknown'}")
-    return "\n".join(lines)
-
-
-def _rule(question: Approval) -> str:
-    if question.reason:
-        return _flat(question.reason)
-    if question.kind == "uncertain":
-        return "the process ended while this call was under way"
-    if question.rule is None:
-        return "no rule fits, so it is asked"
-    return f"{shown(question.rule)} in {question.place or '.pml.json'}"
-
-
-def _flat(text: str) -> str:
-    return shown(text).replace("\n", "\\n").replace("\t", " ")
 
 
 async def _line() -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from pml import __version__
-from pml.cli import audit, doctor, exits, plan, run, servers, trust, workflows
+from pml.cli import audit, doctor, exits, init, plan, run, servers, stdio, trust, workflows
 from pml.cli.console import Console
 from pml.errors import PmlError, UsageError
 
@@ -45,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _app() -> typer.Typer:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.callback(invoke_without_command=True)(_pml)
+    app.command("init")(init.init)
+    app.command("stdio")(stdio.stdio)
     app.command("run")(run.run)
     app.command("plan")(plan.plan)
     app.command("servers")(servers.servers)

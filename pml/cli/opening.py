@@ -19,7 +19,7 @@ from pml.workspace import CONFIG_NAME, Workspace, resolve_workspace
 if TYPE_CHECKING:
     from pml.assembly import Opened, Setup
     from pml.execution.gate import Rights
-    from pml.execution.runner import Human, Office
+    from pml.execution.runner import Human, Office, Run
     from pml.execution.workflows import RunStore
     from pml.trust import Effective
 
@@ -75,23 +75,15 @@ def prepared(
     # a link to nowhere is an error; where a trusted file is gone, its denials still hold
     if not any(map(os.path.lexists, (workspace.path / CONFIG_NAME, state / "trust.json"))):
         return None
-    if workspace.warning:
-        console.warning(workspace.warning)
-    from pml.assembly import Setup  # noqa: PLC0415 - see above
-    from pml.confinement import probe  # noqa: PLC0415
-    from pml.keys import Keys, environ_with  # noqa: PLC0415
-    from pml.trust import load_trusted  # noqa: PLC0415
+    from pml.assembly import prepare  # noqa: PLC0415 - see above
 
-    keys = Keys(environ, workspace.path)
-    loaded, effect = load_trusted(workspace.path, environ_with(keys), home, keys)
+    made = prepare(workspace, environ, home)
     if needs_trust:
-        effect.raise_if_untrusted()
-    for warning in keys.warnings:
+        made.effect.raise_if_untrusted()
+    for warning in made.warnings:
         console.warning(warning)
-    _tell_waiting(console, effect)
-    root = effect.config.workspace or workspace.path
-    support = probe(environ)
-    return Setup(root, effect.config, support, environ, home, state, keys.used, loaded)
+    _tell_waiting(console, made.effect)
+    return made.setup
 
 
 def _tell_waiting(console: Console, effect: "Effective") -> None:
@@ -124,9 +116,15 @@ def rights_of(
 ) -> "tuple[Rights, Office]":
     """Say what programs may call, and who is asked."""
     from pml import assembly  # noqa: PLC0415 - see above
+    from pml.execution.masking import masked  # noqa: PLC0415
+    from pml.execution.report import run_report  # noqa: PLC0415
     from pml.execution.runner import Office  # noqa: PLC0415
 
-    office = Office(assembly.store_of(setup), human, assembly.QuestionWords(opened))
+    def report(run: "Run") -> Mapping[str, Any]:
+        return run_report(masked(run, opened.redactor))
+
+    store, words = assembly.store_of(setup), assembly.QuestionWords(opened)
+    office = Office(store, human, words, report)
     return assembly.rights_of(setup, opened, yes=yes), office
 
 
@@ -144,6 +142,14 @@ def required(console: Console) -> "Setup":
     if setup is None:
         raise NoConfigurationError(here(environ).path / CONFIG_NAME)
     return setup
+
+
+def human_of(console: Console) -> "Human":
+    """Give who can be asked: the human at the terminal, or nobody."""
+    from pml.cli.asking import TerminalHuman  # noqa: PLC0415 - see above
+    from pml.execution.runner import Nobody  # noqa: PLC0415 - see above
+
+    return TerminalHuman(console) if is_terminal() else Nobody()
 
 
 def is_terminal() -> bool:

@@ -14,9 +14,9 @@ from pml.cli.console import Console
 from pml.cli.ending import print_run
 from pml.cli.excerpt import excerpt
 from pml.cli.exits import FAILED, USAGE, process_environment
-from pml.cli.opening import is_terminal, prepared, rights_of, servers_of
+from pml.cli.opening import human_of, prepared, rights_of, servers_of
 from pml.cli.source import Source, read_source
-from pml.errors import LimitInvalidError, MountRefusedError, PmlError, UsageError
+from pml.errors import LimitInvalidError, PmlError, UsageError
 
 if TYPE_CHECKING:
     from pml.execution.runner import Run
@@ -107,12 +107,11 @@ def _execute(wanted: _Wanted, console: Console, *, yes: bool) -> "Run":
     _refuse_state(mounts)
     request = Request(source.program, data, call, limits, tuple(mounts), source.name)
     setup = prepared(console, process_environment())
-    if setup is None or not (setup.servers or setup.config.unusable):
+    if setup is None:
         return anyio.run(execute, request)
-    from pml.cli.asking import Nobody, TerminalHuman  # noqa: PLC0415 - as above
     from pml.execution.masking import masked  # noqa: PLC0415 - as above
 
-    human = TerminalHuman(console) if is_terminal() else Nobody()
+    human = human_of(console)
 
     async def with_servers() -> "Run":
         async with servers_of(setup, console) as opened:
@@ -123,14 +122,11 @@ def _execute(wanted: _Wanted, console: Console, *, yes: bool) -> "Run":
 
 
 def _refuse_state(mounts: "list[Mount]") -> None:
-    """Keep runs, keys and trust out of every program's reach, also from a folder above them."""
-    from pml.places import state_folder  # noqa: PLC0415 - only where something is mounted
+    from pml.places import refuse_state, state_folder  # noqa: PLC0415 - only to mount
 
-    state = state_folder(process_environment(), Path.home()).resolve()
+    state = state_folder(process_environment(), Path.home())
     for mount in mounts:
-        host = Path(mount.path).resolve()
-        if host.is_relative_to(state) or state.is_relative_to(host):
-            raise MountRefusedError(mount.path)
+        refuse_state(Path(mount.path), state)
 
 
 def _limits(*, timeout: float | None, cpu: float | None, memory: int | None) -> "Limits":

@@ -13,7 +13,7 @@ from pml.cli.arguments import parse_args
 from pml.cli.console import Console, shown
 from pml.cli.ending import print_run
 from pml.cli.exits import DONE, FAILED
-from pml.cli.opening import is_terminal, required, rights_of, servers_of
+from pml.cli.opening import human_of, required, rights_of, servers_of
 from pml.cli.source import Source
 from pml.errors import LimitInvalidError, PmlError
 from pml.model import ServerStatus, Tool
@@ -48,7 +48,7 @@ def servers(
     async def look(opened: "Opened") -> Sequence[ServerStatus]:
         if start:
             await opened.servers.list_all()
-        return opened.servers.status()
+        return [one for one in opened.servers.status() if one.kind != "builtin"]
 
     statuses = _with_servers(setup, console, look, verbose=verbose)
     if as_json:
@@ -124,23 +124,16 @@ class _Options(NamedTuple):
     verbose: bool
 
 
-# A direct call is a program of one line: it passes the same policy, approvals and audit.
-_ONE_CALL = "return await mcp[args.server][args.tool](args.given)"
-
-
 def _call(setup: "Setup", console: Console, tool: str, arguments: Any, options: _Options) -> "Run":
-    from pml.cli.asking import Nobody, TerminalHuman  # noqa: PLC0415 - `--help` does not pay
-    from pml.execution.masking import masked  # noqa: PLC0415 - as above
-    from pml.execution.runner import Request, execute  # noqa: PLC0415 - as above
+    from pml.execution.masking import masked  # noqa: PLC0415 - `--help` does not pay
+    from pml.execution.runner import execute, one_call  # noqa: PLC0415 - as above
     from sandbox_host import Failed, Limits, UncaughtToolError  # noqa: PLC0415 - as above
 
-    server, _, name = tool.partition(":")
-    given = {"server": server, "tool": name, "given": arguments}
     if options.timeout is not None and not options.timeout > 0:
         raise LimitInvalidError("--timeout", options.timeout, "more than 0")
     limits = Limits() if options.timeout is None else Limits(wall_seconds=options.timeout)
-    request = Request(_ONE_CALL, given, limits=limits, name=f"call {tool}")
-    human = TerminalHuman(console) if is_terminal() else Nobody()
+    request = one_call(tool, arguments, limits=limits)
+    human = human_of(console)
 
     async def carry_out(opened: "Opened") -> "Run":
         await opened.servers.tool(tool)  # a tool that is not there is not asked about

@@ -85,7 +85,7 @@ def _ask(console: Console) -> int:
     if not effect.changes:
         console.text(lines)
         return DONE
-    answer = _answer(console, f"{lines}\ntrust this configuration? [y/N] ")
+    answer = answer_to(console, f"{lines}\ntrust this configuration? [y/N] ")
     if answer.strip().lower() not in ("y", "yes"):
         console.error("nothing was trusted")
         return FAILED
@@ -145,7 +145,7 @@ def _facts(effect: "Effective", workspace: Path) -> dict[str, Any]:
     }
 
 
-def _answer(console: Console, question: str) -> str:
+def answer_to(console: Console, question: str) -> str:
     """Ask, and read a line from the terminal; what was typed before is no answer."""
     try:
         with _TERMINAL.open(encoding="utf-8", errors="replace") as terminal:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pml.cli.asking import Nobody, TerminalHuman, described
 from pml.cli.console import Console, shown
 from pml.cli.ending import print_run
 from pml.cli.exits import DONE, FAILED
-from pml.cli.opening import is_terminal, required, rights_of, servers_of, store_of
+from pml.cli.opening import human_of, is_terminal, required, rights_of, servers_of, store_of
 from pml.cli.source import Source
 from pml.errors import PmlError, TerminalNeededError
 
@@ -34,6 +33,8 @@ def approvals(context: typer.Context, *, as_json: AsJson = False) -> int:
     waiting = [one for run in runs for one in run.pending if one.verdict is None]
     if as_json:
         console.document([one.facts() for one in waiting])
+    from pml.execution.wording import described  # noqa: PLC0415 - loads the sandbox
+
     for one in () if as_json else waiting:
         console.text(described(one))
     for problem in problems.values():
@@ -49,6 +50,8 @@ def approve(context: typer.Context, *, question: Id = None) -> int:
     console: Console = context.obj
     if not is_terminal():
         raise TerminalNeededError("approve")
+    from pml.cli.asking import TerminalHuman  # noqa: PLC0415 - as above
+
     setup = required(console)
     store = store_of(setup)
     chosen = [
@@ -86,6 +89,8 @@ def show_workflow(context: typer.Context, *, run: RunId, as_json: AsJson = False
     if as_json:
         console.document(_facts(stored))
         return DONE
+    from pml.execution.wording import described  # noqa: PLC0415 - loads the sandbox
+
     console.text(f"run      {stored.id} of {shown(stored.name)}")
     console.text(f"began    {_when(stored.created)}")
     console.text(f"expires  {_when(stored.expires)}")
@@ -97,7 +102,7 @@ def show_workflow(context: typer.Context, *, run: RunId, as_json: AsJson = False
 def resume_workflow(context: typer.Context, *, run: RunId, as_json: AsJson = False) -> int:
     """Go on with a run whose questions are answered; on a terminal, open ones are asked."""
     console: Console = context.obj
-    human = TerminalHuman(console) if is_terminal() else Nobody()
+    human = human_of(console)
     return _go_on(console, required(console), run, human, as_json=as_json)
 
 

@@ -14,6 +14,11 @@ RESERVED = {
 }
 """Names that no server may have, and why."""
 
+BUILTINS = (
+    "filesystem", "json", "shell",
+)  # fmt: skip
+"""What comes with PML; a configured server of the same name goes before."""
+
 WIRE_SEPARATOR = "__"
 """Between server and tool in the names that clients see."""
 
@@ -55,6 +60,13 @@ def tool_id(text: str) -> Complaint | None:
     if not colon or not _SERVER.fullmatch(server) or not _TOOL.fullmatch(tool):
         return Complaint("a tool is named `server:tool`")
     return None
+
+
+def builtin(text: str) -> Complaint | None:
+    """Check the name of a built-in."""
+    if text in BUILTINS:
+        return None
+    return Complaint("no such built-in", f"there are {', '.join(BUILTINS)}")
 
 
 def pattern(text: str) -> Complaint | None:

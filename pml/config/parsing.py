@@ -22,7 +22,7 @@ from pml.config.errors import (
 )
 from pml.config.reader import Document, Lines, Node, read_json
 from pml.config.servers import ServerShape, check_servers, collisions
-from pml.config.shapes import CloudShape, FileShape, Shape, UserShape
+from pml.config.shapes import CloudShape, FileShape, Shape, UserShape, chosen_builtins
 from pml.config.spots import JsonPath, Spot
 from pml.config.values import (
     Approvals,
@@ -111,6 +111,7 @@ class _Building:
             env=self._env(),
             limits=LimitsConfig(**shape.limits.model_dump(exclude_none=True)),
             expose=tuple(shape.expose),
+            builtins=chosen_builtins(shape.builtins),
             approvals=shape.approvals or self._approvals,
             require=shape.sandbox.require,
             unusable=MappingProxyType(self._unusable),

@@ -3,7 +3,8 @@
 The standard library's decoder reads the strings, numbers and words; this file reads the objects
 and lists around them, because no kept library gives positions, keeps to plain JSON and tells
 duplicate keys. Stricter than `json.loads`: no duplicate keys, no NaN, nothing infinite, no half
-characters, bounded depth. What is wrong with one value does not end the reading.
+characters, bounded depth. What is wrong with one value does not end the reading. Files of editors
+may hold comments and a comma after the last entry: `relaxed` reads those too.
 """
 
 import bisect
@@ -31,6 +32,8 @@ MOST_ERRORS = 100
 
 _MOST_DIGITS = 100  # Python itself refuses 4300, with an error that has no place
 _SPACE = re.compile(r"[ \t\n\r]*")
+# it never goes back: the text may be long
+_SPACE_AND_COMMENTS = re.compile(r"(?:[ \t\n\r]++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+")
 _CAPITAL = re.compile("[A-Z]")
 _HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
 _UNUSABLE = object()  # stands for a number that was read and cannot be used
@@ -66,6 +69,8 @@ class Node:
     """Of an object: where each key begins, and its value."""
 
     items: "list[Node]" = dataclasses.field(default_factory=list)
+    end: int = -1
+    """Where it has ended: the first character after it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -125,9 +130,9 @@ class Lines:
         return Spot(self._file, line, start - self._starts[line - 1] + 1, path)
 
 
-def read_json(text: str, file: Path) -> Document:
+def read_json(text: str, file: Path, *, relaxed: bool = False) -> Document:
     """Read a whole text; what is wrong is in the document, nothing is raised."""
-    reader = _Reader(text, file)
+    reader = _Reader(text, file, relaxed=relaxed)
     root: Node | None = None
     try:
         root = reader.document()
@@ -137,8 +142,10 @@ def read_json(text: str, file: Path) -> Document:
 
 
 class _Reader:
-    def __init__(self, text: str, file: Path) -> None:
+    def __init__(self, text: str, file: Path, *, relaxed: bool) -> None:
         self._text = text
+        self._relaxed = relaxed
+        self._space = _SPACE_AND_COMMENTS if relaxed else _SPACE
         self.lines = Lines(text, file)
         self.errors: list[ConfigError] = []
         self._decoder = json.JSONDecoder(
@@ -176,32 +183,30 @@ class _Reader:
             self._unusable("not a number that can be used", start, path)
         elif isinstance(value, str) and _HALF_CHARACTER.search(value):
             self._unusable("half of a surrogate pair, which is no character", start, path)
-        return Node(start, value), end
+        return Node(start, value, end=end), end
 
     def _list(self, start: int, path: JsonPath, depth: int) -> tuple[Node, int]:
         node = Node(start, [])
         at = self._skip(start + 1)
-        if self._text[at : at + 1] == "]":
-            return node, at + 1
-        while True:
+        while self._text[at : at + 1] != "]" or (node.items and not self._relaxed):
             item, at = self._value(at, (*path, len(node.items)), depth)
             node.items.append(item)
             node.value.append(item.value)
             at = self._skip(at)
             if self._text[at : at + 1] == "]":
-                return node, at + 1
+                break
             at = self._comma(at, "]", path)
+        return dataclasses.replace(node, end=at + 1), at + 1
 
     def _object(self, start: int, path: JsonPath, depth: int) -> tuple[Node, int]:
         node = Node(start, {})
         at = self._skip(start + 1)
-        if self._text[at : at + 1] == "}":
-            return node, at + 1
-        while True:
+        while self._text[at : at + 1] != "}" or (node.members and not self._relaxed):
             at = self._member(node, at, path, depth)
             if self._text[at : at + 1] == "}":
-                return node, at + 1
+                break
             at = self._comma(at, "}", path)
+        return dataclasses.replace(node, end=at + 1), at + 1
 
     def _member(self, node: Node, key_start: int, path: JsonPath, depth: int) -> int:
         """Read `"key": value`; give where the next sign is."""
@@ -227,7 +232,7 @@ class _Reader:
         return self._skip(at + 1)
 
     def _skip(self, at: int) -> int:
-        match = _SPACE.match(self._text, at)
+        match = self._space.match(self._text, at)
         return match.end() if match else at
 
     def _syntax(self, fact: str, at: int, path: JsonPath) -> ConfigSyntaxError:

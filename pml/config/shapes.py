@@ -63,10 +63,8 @@ def _only_human(who: Approvals) -> Approvals:
     return who
 
 
-def _net_kind(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return "bool"
-    return "list" if isinstance(value, list) else None
+def _choice_kind(value: Any) -> str | None:
+    return "list" if isinstance(value, list) else "bool" if isinstance(value, bool) else None
 
 
 Template = Annotated[str, _checked(names.no_nul, complaint)]
@@ -81,9 +79,20 @@ Seconds = Annotated[float, Field(gt=0, le=_DAY)]
 Net = Annotated[
     Annotated[bool, Tag("bool")] | Annotated[list[Host], Tag("list")],
     Discriminator(
-        _net_kind,
+        _choice_kind,
         custom_error_type="needs",
         custom_error_message="true, false or a list of hosts",
+    ),
+]
+
+
+Builtin = Annotated[str, _checked(names.builtin)]
+Builtins = Annotated[
+    Annotated[bool, Tag("bool")] | Annotated[list[Builtin], Tag("list")],
+    Discriminator(
+        _choice_kind,
+        custom_error_type="needs",
+        custom_error_message="true, false or a list of built-ins",
     ),
 ]
 
@@ -211,9 +220,17 @@ class FileShape(Shape):
     registries: list[Address] = []
     env: dict[Variable, Template] = {}
     limits: LimitsShape = LimitsShape()
-    expose: list[ToolId] = []
+    expose: list[Pattern] = []
+    builtins: Builtins | None = None
     approvals: Annotated[Approvals, AfterValidator(_only_human)] | None = None
     sandbox: RequireShape = RequireShape()
+
+
+def chosen_builtins(given: bool | list[str] | None) -> tuple[str, ...] | None:
+    """Give those that are switched on; None is all."""
+    if isinstance(given, list):
+        return tuple(name for name in names.BUILTINS if name in given)
+    return () if given is False else None
 
 
 class UserShape(Shape):

@@ -168,7 +168,10 @@ class Config:
 
     limits: LimitsConfig = LimitsConfig()
     expose: tuple[str, ...] = ()
-    """Tool ids that the client sees by name."""
+    """Patterns of tools that the client sees by name."""
+
+    builtins: tuple[str, ...] | None = None
+    """Those that are switched on; None is all."""
 
     approvals: Approvals = "human"
     """Who may approve; `model` only if the user's own file says so."""

@@ -44,10 +44,11 @@ class Rights:
 class Gate:
     """The host function of one run."""
 
-    def __init__(self, rights: Rights, run: str) -> None:
-        """Begin without a past."""
+    def __init__(self, rights: Rights, run: str, *, raw: bool = False) -> None:
+        """Begin without a past; `raw` answers calls with results as servers gave them."""
         self._rights = rights
         self._run = run
+        self._raw = raw
         self._always: set[str] = set()
         self.journal: Journal | None = None
         """Since the run was last written to disk; a run that never was has none."""
@@ -86,14 +87,27 @@ class Gate:
             self._audit("call_denied", call, arguments, rule=decision.rule)
             raise CallDeniedError(call.tool, decision.rule or "?", decision.place)
         self._rights.tools.check(call.tool)  # what cannot be called is not asked about
-        reason = _secret_file(call, decision) if decision.outcome == Outcome.ALLOW else None
-        # a yes to all questions is not meant for files that hold secrets
-        asks = decision.outcome == Outcome.ASK and not self._rights.yes
-        if (asks or reason) and call.tool not in self._always:
+        asks, reason = self._doubts(call, decision)
+        if asks and call.tool not in self._always:
             self._audit("approval_asked", call, arguments, rule=decision.rule, reason=reason)
             self.asked[call.id] = decision, reason
             return SUSPEND
         return await self._carry_out(call, arguments, by=decision.rule)
+
+    def must_ask(self, call: Call) -> bool:
+        """Say whether a call would wait for the human; writes nothing down."""
+        decision = self._rights.decide(call.tool)
+        return decision.outcome != Outcome.DENY and self._doubts(call, decision)[0]
+
+    def _doubts(self, call: Call, decision: Decision) -> tuple[bool, str | None]:
+        """Say whether a call that is not denied is asked about, and why if a rule allows it."""
+        if decision.outcome == Outcome.ASK:
+            return not self._rights.yes, None
+        if decision.rule == call.tool:  # a rule that names this very tool means it
+            return False, None
+        # a yes to all questions is not meant for these
+        reason = _secret_file(call) or self._rights.tools.caution(call.tool)
+        return reason is not None, reason
 
     def _from_journal(self, entry: Entry) -> Any:
         if not entry.is_done:
@@ -162,8 +176,10 @@ class Gate:
         self._audit("call_executing", call, arguments, by=by)
         if self.journal is not None:
             self.journal.begin(call.id, call.tool, arguments)
+        tools = self._rights.tools
+        make = tools.call_raw if self._raw else tools.call
         try:
-            value = await self._rights.tools.call(call.tool, call.args)
+            value = await make(call.tool, call.args)
         except (PmlError, ToolError) as error:
             rejection = error if isinstance(error, ToolError) else as_tool_error(error)
             self._end(call, arguments, ok=False, value=_rejection_facts(rejection))
@@ -172,7 +188,8 @@ class Gate:
         return value
 
     def _end(self, call: Call, arguments: str, *, ok: bool, value: Any) -> None:
-        facts = {"outcome": "ok" if ok else "error"}
+        failed = not ok or (self._raw and value.get("isError") is True)
+        facts = {"outcome": "error" if failed else "ok"}
         self._rights.audit.note("call_ended", {**self._about(call, arguments), **facts})
         try:
             if self.journal is not None:
@@ -194,13 +211,8 @@ class Gate:
         }
 
 
-def _secret_file(call: Call, decision: Decision) -> str | None:
-    """Say why a call is asked about although it is allowed: it names a file that holds secrets.
-
-    A rule that names this very tool means it; a pattern does not.
-    """
-    if decision.rule == call.tool:
-        return None
+def _secret_file(call: Call) -> str | None:
+    """Say why a call is asked about although it is allowed: it names a file that holds secrets."""
     for name, value in call.args.items():
         for text in _texts(value):
             reason = is_secret_path(text) or is_secret_path(urllib.parse.unquote(text))

@@ -7,7 +7,7 @@ is asked: from then on the process may die. Knows no terminal, no wire and no se
 
 import dataclasses
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Never, Protocol
 
 import blake3
@@ -49,6 +49,12 @@ class Request:
     name: str = "-e"
     """For people: the file."""
 
+    raw: bool = False
+    """Calls are answered with results as servers gave them, for a direct call."""
+
+    collectable: bool = False
+    """If it waits and ends elsewhere, its outcome is kept for whoever began it."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Run:
@@ -72,6 +78,17 @@ class Human(Protocol):
         """Give verdicts by question; those without an answer are left out."""
 
 
+class Nobody:
+    """No one is there: every run waits."""
+
+    async def ask(
+        self,
+        questions: Sequence[Approval],  # noqa: ARG002 - the port's
+    ) -> Mapping[str, tuple[Verdict, Any]]:
+        """Give no verdict."""
+        return {}
+
+
 class Shown(Protocol):
     """How a question is put to people."""
 
@@ -89,6 +106,8 @@ class Office:
     store: RunStore
     human: Human
     shown: Shown
+    report: Callable[[Run], Mapping[str, Any]] | None = None
+    """Makes what is kept of a collectable run that ends here; None where its client is."""
 
 
 async def execute(
@@ -107,7 +126,7 @@ async def execute(
 async def _execute(
     request: Request, rights: Rights | None, office: Office | None, stored: StoredRun
 ) -> Run:
-    gate = Gate(rights, stored.id) if rights is not None else None
+    gate = Gate(rights, stored.id, raw=request.raw) if rights is not None else None
     host = gate.answer if gate is not None else _refuse
     try:
         async with Sandbox(limits=request.limits, mounts=request.mounts) as sandbox:
@@ -132,6 +151,28 @@ def _audit_end(rights: Rights, run: str, ended: Run) -> None:
             rights.audit.write("run_ended", {"run": run, "outcome": "ok"})
 
 
+# A direct call is a program of one line: so it can wait like any other.
+_ONE_CALL = "return await mcp[args.server][args.tool](args.given)"
+
+
+def one_call(tool: str, arguments: Mapping[str, Any], **more: Any) -> Request:
+    """Give the program that makes one call."""
+    server, _, name = tool.partition(":")
+    given = {"server": server, "tool": name, "given": arguments}
+    return Request(_ONE_CALL, given, name=f"call {tool}", **more)
+
+
+async def call_directly(tool: str, arguments: Mapping[str, Any], rights: Rights) -> Any:
+    """Make one call without a sandbox: the same policy, the same audit.
+
+    Gives the server's result as it came, or `SUSPEND` if the human must be asked first: then
+    nothing has happened, and `execute(one_call(...))` can wait for the word. Raises `ToolError`.
+    """
+    gate = Gate(rights, fresh_id(), raw=True)
+    call = Call(1, tool, dict(arguments))
+    return SUSPEND if gate.must_ask(call) else await gate.answer(call)
+
+
 async def resume(run: str, rights: Rights, office: Office) -> Run:
     """Go on with a run that waits, in this process or any later one."""
     stored = office.store.load(run)
@@ -139,7 +180,7 @@ async def resume(run: str, rights: Rights, office: Office) -> Run:
         stored = office.store.load(run)
         limits, mounts = _granted(stored.request)
         frozen = office.store.snapshot(stored)
-        gate = Gate(rights, run)
+        gate = Gate(rights, run, raw=bool(stored.request.get("raw")))
         gate.journal = office.store.journal(stored)
         rights.audit.write("run_resumed", {"run": run, "code": stored.code_hash})
         try:
@@ -194,9 +235,10 @@ class _Waiting:
                 outcome = await self._sandbox.resume(answers, host=self._gate.answer)
             if self._gate.stopped is not None:
                 raise self._gate.stopped
-        self._forget()
         warnings = tuple(self._gate.warnings)
-        return Run(outcome, self._sandbox.refused_files, warnings=warnings)
+        ended = Run(outcome, self._sandbox.refused_files, warnings=warnings)
+        self._end(ended)
+        return ended
 
     def _save(self, calls: Sequence[Call]) -> None:
         """Freeze the program and its questions; the journal begins anew."""
@@ -265,6 +307,13 @@ class _Waiting:
             expires=min(now + LIFETIME_SECONDS, self._stored.expires),
         )
 
+    def _end(self, ended: Run) -> None:
+        """Keep the outcome for whoever collects it, then forget the run."""
+        report = self._office.report
+        if report is not None and self._stored.collectable:
+            self._office.store.keep(self._stored, report(ended))
+        self._forget()
+
     def _forget(self) -> None:
         if self._gate.journal is not None:
             self._gate.journal.close()
@@ -294,8 +343,10 @@ def _new_run(run: str, request: Request) -> StoredRun:
             "mounts": [
                 [str(mount.path), mount.writable, mount.guest_path] for mount in request.mounts
             ],
+            "raw": request.raw,
         },
         (),
+        collectable=request.collectable,
     )
 
 
@@ -337,12 +388,15 @@ class NoToolsError(ToolError):
 
 __all__ = [
     "Human",
+    "Nobody",
     "Office",
     "Request",
     "Rights",
     "Run",
     "Shown",
     "WorkflowError",
+    "call_directly",
     "execute",
+    "one_call",
     "resume",
 ]

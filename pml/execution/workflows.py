@@ -4,6 +4,7 @@
     <state>/runs/<id>/<n>.snapshot     the program, frozen for the n-th time
     <state>/runs/<id>/<n>.journal      the calls since then
     <state>/runs/<id>/<question>.verdict   the human's word, made once
+    <state>/runs/<id>/outcome.json     of one that ended elsewhere: what its client will collect
 
 Whoever carries a run out holds its lock; only the holder writes `run.json`, and a new generation
 counts from the moment that file names it. A verdict is a file of its own, so that it can be given
@@ -45,6 +46,9 @@ from pml.places import private_folder, write_private
 MOST_RUNS = 100
 """Waiting at once in one workspace: more questions than anyone answers."""
 
+MOST_OUTCOMES = 100
+"""Kept for clients that have not collected them."""
+
 MOST_SNAPSHOT_BYTES = 64 << 20
 LIFETIME_SECONDS = 7 * 24 * 3600.0
 """A run that nobody asked for in a week is not waited for."""
@@ -52,6 +56,7 @@ LIFETIME_SECONDS = 7 * 24 * 3600.0
 _ID = re.compile(r"[a-z2-7]{10}")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _ID_CHARACTERS = 10  # 50 random bits
+_OUTCOME = "outcome.json"
 
 
 def fresh_id() -> str:
@@ -76,6 +81,8 @@ class StoredRun:
 
     pending: tuple[Approval, ...]
     snapshot_hash: str = ""
+    collectable: bool = False
+    """Its outcome is kept for whoever began it."""
 
     def facts(self) -> dict[str, Any]:
         """Give it as JSON."""
@@ -190,10 +197,48 @@ class RunStore:
             draft.unlink()
         return one.answered(verdict, value)
 
-    def remove(self, run: str) -> None:
-        """Forget a run: its description first, so that half of it never goes on."""
-        (self._path(run) / "run.json").unlink(missing_ok=True)
+    def keep(self, run: StoredRun, report: Mapping[str, Any]) -> None:
+        """Keep the outcome of a run that has ended, for as long as the run would have waited."""
+        self._prune()
+        facts = {"id": run.id, "expires": run.expires, "report": report}
+        write_private(self._path(run.id) / _OUTCOME, self._sealed(facts))
+
+    def collect(self, run: str) -> Mapping[str, Any] | None:
+        """Give the outcome that was kept, once; None if there is none."""
+        path = self._path(run) / _OUTCOME
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return None
+        facts = self._opened(content)
+        if facts is None or facts.get("id") != run:
+            raise WorkflowBrokenError(run, "its outcome was changed")
         shutil.rmtree(self._path(run), ignore_errors=True)
+        if self._clock() >= facts["expires"]:
+            raise WorkflowExpiredError(run)
+        report: Mapping[str, Any] = facts["report"]
+        return report
+
+    def remove(self, run: str) -> None:
+        """Forget a run: its description first, so that half of it never goes on.
+
+        An outcome that was kept stays.
+        """
+        folder = self._path(run)
+        (folder / "run.json").unlink(missing_ok=True)
+        if not (folder / _OUTCOME).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            return
+        for path in folder.iterdir():
+            if path.name != _OUTCOME:
+                path.unlink(missing_ok=True)
+
+    def _prune(self) -> None:
+        """Let go of outcomes that nobody collects, the oldest first."""
+        kept = sorted(self._folder.glob(f"*/{_OUTCOME}"), key=lambda path: path.stat().st_mtime)
+        for path in kept[: max(0, len(kept) + 1 - MOST_OUTCOMES)]:
+            if not (path.parent / "run.json").exists():
+                shutil.rmtree(path.parent, ignore_errors=True)
 
     def clean(self) -> int:
         """Forget what has expired; say how many."""

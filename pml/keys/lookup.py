@@ -35,6 +35,9 @@ _STEERING_NAMES = frozenset(
 _NO_KEYS = frozenset(("LANG", "LANGUAGE", "TZ", "TERM", "COLORTERM", "NO_COLOR"))
 """Asked for at every start, and never in a keyring; nor is `LC_*`."""
 
+_OUR_KEYS = frozenset(("PML_API_KEY",))
+"""Begins like what steers PML, and is a key: of the cloud that `.pml.json` names."""
+
 Source = Literal["environment", ".env", "keyring"]
 
 
@@ -96,7 +99,7 @@ class Keys:
         return self._file
 
     def _from_store(self, name: str) -> str | None:
-        if _steers(name) or name in _NO_KEYS or name.startswith("LC_"):
+        if not is_settable(name) or name in _NO_KEYS or name.startswith("LC_"):
             return None
         if name not in self._asked:
             self._asked[name] = self._store.get(name)
@@ -111,7 +114,7 @@ class Keys:
         except UnicodeDecodeError:
             raise EnvFileUnreadableError(self._path, "it is not UTF-8 text") from None
         found = parse_dotenv(text, self._path)
-        ignored = [name for name in found if _steers(name)]
+        ignored = [name for name in found if not is_settable(name)]
         if ignored:
             names = ", ".join(ignored)
             self._warnings.append(f"{self._path} cannot set {names}: only the environment can")
@@ -163,9 +166,12 @@ def _usable(value: str | None, source: Source) -> Found | None:
     return Found(value, source)
 
 
-def _steers(name: str) -> bool:
+def is_settable(name: str) -> bool:
+    """Say whether `.env` and the keyring may set a variable: not if it steers programs."""
     upper = name.upper()
-    return upper.startswith(_STEERING) or upper in _STEERING_NAMES
+    if upper in _OUR_KEYS:
+        return True
+    return not upper.startswith(_STEERING) and upper not in _STEERING_NAMES
 
 
 def _content(path: Path, warnings: list[str]) -> bytes | None:

@@ -98,6 +98,7 @@ def effective(loaded: Loaded, kept: Kept | TrustRecord | None) -> Effective:
         env=_env(config.env, old.env, new.env),
         limits=_limits(config.limits, old),
         expose=tuple(tool for tool in config.expose if tool in old.expose),
+        builtins=_builtins(old.builtins, config.builtins),
         approvals="human" if old.approvals else config.approvals,
         require=_require(old.require, config.require),
         unusable=_unusable(config, new, found.untrusted, kept),
@@ -136,6 +137,10 @@ def _others(old: Statement, new: Statement) -> Iterator[Difference]:
             words = f"another value would be filled in for ${{{name}}}"
             yield Difference(("env", name), "changed", was, now, words)
     yield from _exposed(old.expose, new.expose)
+    if old.builtins != new.builtins:
+        kind = direction(looser=_builtins(old.builtins, new.builtins) != new.builtins)
+        words = "other built-ins would be switched on"
+        yield Difference(("builtins",), kind, _listed(old.builtins), _listed(new.builtins), words)
     yield from _bounds(old, new)
 
 
@@ -199,6 +204,17 @@ def _registries(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
     if all(one in wanted for one in new):
         return new
     return tuple(one for one in old if one in new)
+
+
+def _builtins(old: tuple[str, ...] | None, new: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Give those that both switch on; None is all."""
+    if old is None or new is None:
+        return new if old is None else old
+    return tuple(name for name in new if name in old)
+
+
+def _listed(names: tuple[str, ...] | None) -> list[str] | bool:
+    return True if names is None else list(names)
 
 
 def _env(

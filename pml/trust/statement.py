@@ -70,6 +70,7 @@ class Statement:
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)
     limits: Mapping[str, float] = dataclasses.field(default_factory=dict)
     expose: tuple[str, ...] = ()
+    builtins: tuple[str, ...] | None = None
     approvals: str | None = None
     require: str = DEFAULT_REQUIRE
 
@@ -102,6 +103,7 @@ def to_plain(statement: Statement) -> dict[str, Any]:
         "env": dict(statement.env),
         "limits": dict(statement.limits),
         "expose": _unordered(statement.expose),
+        "builtins": None if statement.builtins is None else list(statement.builtins),
         "approvals": statement.approvals,
         "require": statement.require,
     }
@@ -119,6 +121,7 @@ def from_plain(plain: Mapping[str, Any]) -> Statement:
         env=plain["env"],
         limits=plain["limits"],
         expose=tuple(plain["expose"]),
+        builtins=None if plain.get("builtins") is None else tuple(plain["builtins"]),
         approvals=plain["approvals"],
         require=plain["require"],
     )

@@ -20,6 +20,7 @@ from pml.config.shapes import (
     PrivateStdioShape,
     SandboxShape,
     StdioShape,
+    chosen_builtins,
 )
 from pml.trust.guarding import Guard, variables
 from pml.trust.statement import Entry, SandboxStatement, ServerStatement, Statement
@@ -46,6 +47,7 @@ def stated(content: bytes, file: Path, guard: Guard, dotenv: DotEnv) -> Statemen
         env={name: guard.value(name, text) for name, text in shape.env.items()},
         limits=shape.limits.model_dump(by_alias=True, exclude_none=True),
         expose=tuple(shape.expose),
+        builtins=chosen_builtins(shape.builtins),
         approvals=shape.approvals,
         require=shape.sandbox.require,
     )

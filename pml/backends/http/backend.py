@@ -115,6 +115,9 @@ class HttpBackend:
         connection = self._connected()
         return await connection.call_tool(tool, arguments, timeout_seconds, on_progress)
 
+    def caution(self, tool: str) -> None:
+        """No tool of a server is held to be riskier than another: its annotations are its own."""
+
     def status(self) -> ServerStatus:
         """Say what is known of it, without connecting."""
         connection = self._connection

@@ -143,6 +143,9 @@ class StdioBackend:
             life.users -= 1
             self._used = time.monotonic()
 
+    def caution(self, tool: str) -> None:
+        """No tool of a server is held to be riskier than another: its annotations are its own."""
+
     def status(self) -> ServerStatus:
         """Say what is known."""
         process = self._life.process if self._life else None

@@ -56,6 +56,11 @@ class ServerProcess:
         return self._process.pid
 
     @property
+    def exit_code(self) -> int | None:
+        """How it ended, if it has."""
+        return self._process.returncode
+
+    @property
     def last_words(self) -> tuple[str, ...]:
         """What it last wrote to stderr."""
         return tuple(self._lines)

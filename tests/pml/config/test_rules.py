@@ -219,9 +219,27 @@ def test_a_pattern_that_would_silently_match_nothing_is_refused(
     assert error.spot.path == ("permissions", "deny", 1)
 
 
-@pytest.mark.parametrize("name", ["*", "github", "github:*", "github.get", "a:b c", ""])
-def test_only_whole_tool_ids_are_exposed(folder: Folder, name: str) -> None:
+@pytest.mark.parametrize("name", ["github.get", "a:b c", "", "github__get"])
+def test_what_is_no_pattern_of_tools_cannot_be_exposed(folder: Folder, name: str) -> None:
     assert isinstance(folder.error(json.dumps({"expose": [name]})), InvalidValueError)
+
+
+def test_tools_are_exposed_by_pattern(folder: Folder) -> None:
+    assert folder.load('{"expose": ["github:get_*", "time"]}').expose == ("github:get_*", "time")
+
+
+@pytest.mark.parametrize(
+    ("given", "chosen"),
+    [("true", None), ("false", ()), ('["shell", "json"]', ("json", "shell")), ("[]", ())],
+)
+def test_built_ins_can_be_chosen(folder: Folder, given: str, chosen: object) -> None:
+    assert folder.load(f'{{"builtins": {given}}}').builtins == chosen
+
+
+def test_an_unknown_built_in_is_an_error_with_its_place(folder: Folder) -> None:
+    error = folder.error('{"builtins": ["json", "jason"]}')
+    assert error.spot.path == ("builtins", 1)
+    assert "there are filesystem, json" in str(error.hint)
 
 
 @pytest.mark.parametrize(

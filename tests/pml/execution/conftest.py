@@ -29,6 +29,13 @@ class Tools:
         if tool_id.startswith("missing:"):
             raise ServerUnknownError("missing", ["free"])
 
+    def caution(self, tool_id: str) -> str | None:
+        return "it runs anything" if tool_id == "free:risky" else None
+
+    async def call_raw(self, tool_id: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        value = await self.call(tool_id.removesuffix("?"), arguments)
+        return {"content": [], "structuredContent": value, "isError": tool_id.endswith("?")}
+
     async def call(self, tool_id: str, arguments: Mapping[str, Any]) -> Any:
         self.effects.append((tool_id, dict(arguments)))
         if tool_id.endswith(":fail"):

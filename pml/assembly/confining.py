@@ -1,0 +1,95 @@
+"""How a local server, or a command, is started: with no more than it was granted."""
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+
+from pml.assembly.setup import Setup
+from pml.backends.shell import NAME as SHELL
+from pml.config import StdioServerConfig
+from pml.confinement import (
+    Confined,
+    Grants,
+    Level,
+    Places,
+    ProcessLimits,
+    Program,
+    confine,
+)
+from pml.places import emptied_folder, private_folder
+
+
+def planned_level(setup: Setup, server: StdioServerConfig) -> Level:
+    """Say at which level a server would be started."""
+    return Level.OFF if server.sandbox.mode == "off" else setup.support.best
+
+
+def confined(setup: Setup, server: StdioServerConfig) -> Confined:
+    """Say how to start a server with no more than it was granted; raises why it must not be."""
+    box = server.sandbox
+    grants = Grants(
+        fs_read=box.fs_read,
+        fs_write=box.fs_write,
+        net=box.net,
+        env=server.environment,
+        spawn=box.spawn,
+        limits=_limits(server),
+    )
+    folder = _folder(setup, server.name)
+    places = Places(
+        setup.workspace,
+        private_folder(folder / "home"),
+        emptied_folder(folder / "tmp" / str(os.getpid())),
+        setup.user_home,
+    )
+    return confine(
+        Program(server.command, tuple(server.args)),
+        grants,
+        places,
+        support=setup.support,
+        environ=setup.environ,
+        level=Level.OFF if box.mode == "off" else None,
+        floor=Level(box.require or setup.config.require),
+        allow_off=box.mode == "off",
+    )
+
+
+def confined_command(setup: Setup, command: str) -> Confined:
+    """Say how `shell:exec` starts a command: it may write the workspace, and nothing else."""
+    folder = _folder(setup, SHELL)
+    places = Places(
+        setup.workspace,
+        private_folder(folder / "home"),
+        emptied_folder(folder / "tmp" / str(os.getpid()) / secrets.token_hex(4)),
+        setup.user_home,
+    )
+    return confine(
+        Program("/bin/sh", ("-c", f"exec 2>&1\n{command}")),
+        Grants(fs_read=(setup.workspace,), fs_write=(setup.workspace,), spawn=True),
+        places,
+        support=setup.support,
+        environ=setup.environ,
+        floor=Level(setup.config.require),
+    )
+
+
+def _limits(server: StdioServerConfig) -> ProcessLimits:
+    given = server.sandbox.limits
+    chosen = {
+        "memory_bytes": None if given.memory_mb is None else given.memory_mb << 20,
+        "processes": given.procs,
+        "open_files": given.open_files,
+    }
+    return ProcessLimits(**{name: value for name, value in chosen.items() if value is not None})
+
+
+def _folder(setup: Setup, server: str) -> Path:
+    return setup.state / "servers" / server
+
+
+def remove_temporary(setup: Setup) -> None:
+    """Remove what servers of this process kept for a while."""
+    for name in (*(server.name for server in setup.servers), SHELL):
+        own = _folder(setup, name) / "tmp" / str(os.getpid())
+        shutil.rmtree(own, ignore_errors=True)

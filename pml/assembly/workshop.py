@@ -1,0 +1,181 @@
+"""Benches for the gateway, as the configuration is now: looked at before every request.
+
+A change of the rules takes effect with the next request and stops nothing. When the servers
+themselves change, new ones are opened beside the old, which are closed as soon as the requests
+that began with them have ended. A configuration that cannot be used is an error of every request,
+until it is mended; no restart is needed for that, nor for `pml trust` or a key in `.env`.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.abc
+
+from pml.assembly.fingerprints import fingerprints
+from pml.assembly.rights import QuestionWords, rights_of, store_of
+from pml.assembly.servers import Opened, opened_servers
+from pml.assembly.setup import Prepared, Setup, prepare
+from pml.config import user_file
+from pml.discovery import ListingStore
+from pml.gateway.bench import Bench
+from pml.gateway.catalog import Catalog
+from pml.keys.lookup import FILE_NAME as DOTENV
+from pml.ports import Observer
+from pml.trust.key import made_key
+from pml.workspace import CONFIG_NAME, Workspace
+
+Seen = tuple[tuple[int, int, int] | None, ...]
+
+
+class _Crew:
+    """The servers of one configuration, and who works with them."""
+
+    def __init__(self, opened: Opened, catalog: Catalog) -> None:
+        self.opened = opened
+        self.catalog = catalog
+        self.users = 0
+        self.is_retired = False
+        self.done = anyio.Event()
+
+    def leave(self) -> None:
+        self.users -= 1
+        self.retire(self.is_retired)
+
+    def retire(self, is_retired: bool = True) -> None:
+        self.is_retired = is_retired
+        if is_retired and not self.users:
+            self.done.set()
+
+
+class Workshop:
+    """Gives benches; open it with `opened_workshop`."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        environ: Mapping[str, str],
+        home: Path,
+        observer: Observer,
+        tasks: anyio.abc.TaskGroup,
+    ) -> None:
+        """Read nothing yet."""
+        self._workspace = workspace
+        self._environ = environ
+        self._home = home
+        self._observer = observer
+        self._tasks = tasks
+        self._seen: Seen | None = None
+        self._files: tuple[Path, ...] = ()
+        self._prepared: Prepared | None = None
+        self._crew: _Crew | None = None
+        self._bench: Bench | None = None
+        self._changing = anyio.Lock()
+
+    @contextlib.asynccontextmanager
+    async def using(self) -> AsyncIterator[Bench]:
+        """Give the bench of now; it stays good until this is left."""
+        if self._bench is None or self._looked() != self._seen:
+            await self._renew()
+        crew, bench = self._crew, self._bench
+        assert crew is not None  # noqa: S101 - `_renew` makes both or raises
+        assert bench is not None  # noqa: S101
+        crew.users += 1
+        try:
+            yield bench
+        finally:
+            crew.leave()
+
+    async def _renew(self) -> None:
+        async with self._changing:
+            seen = self._looked()
+            if self._bench is not None and seen == self._seen:
+                return
+            self._bench = None
+            made = prepare(self._workspace, self._environ, self._home)
+            before = self._prepared.setup if self._prepared else None
+            if self._crew is None or before is None or not _same_servers(before, made.setup):
+                if self._crew is not None:
+                    self._crew.retire()
+                self._crew = await self._tasks.start(self._live, made.setup)
+            self._prepared = made
+            self._bench = _bench(made, self._crew)
+            self._seen = self._looked()
+
+    async def _live(self, setup: Setup, *, task_status: anyio.abc.TaskStatus[_Crew]) -> None:
+        """Keep servers open until nobody works with them any more."""
+        key = made_key(setup.state.parent.parent)
+        async with opened_servers(setup, self._observer) as opened:
+            store = ListingStore(setup.state / "tools", key)
+            catalog = Catalog(opened.servers, store, fingerprints(setup, key))
+            crew = _Crew(opened, catalog)
+            task_status.started(crew)
+            try:
+                await crew.done.wait()
+            finally:
+                catalog.close()
+
+    def _looked(self) -> Seen:
+        if not self._files:
+            from pml.places import state_folder, workspace_state  # noqa: PLC0415
+
+            folder = self._workspace.path
+            state = workspace_state(state_folder(self._environ, self._home), folder)
+            own = user_file(self._environ, self._home)
+            self._files = folder / CONFIG_NAME, folder / DOTENV, state / "trust.json", own
+        return tuple(map(_stamp, self._files))
+
+
+@contextlib.asynccontextmanager
+async def opened_workshop(
+    workspace: Workspace, environ: Mapping[str, str], home: Path, observer: Observer
+) -> AsyncIterator[Workshop]:
+    """Give a workshop; close its servers at the end."""
+    async with anyio.create_task_group() as tasks:
+        yield Workshop(workspace, environ, home, observer, tasks)
+        tasks.cancel_scope.cancel()
+
+
+def _bench(made: Prepared, crew: _Crew) -> Bench:
+    setup, opened = made.setup, crew.opened
+    return Bench(
+        setup.workspace,
+        setup.config,
+        crew.catalog,
+        rights_of(setup, opened),
+        store_of(setup),
+        QuestionWords(opened),
+        opened.redactor,
+        tuple(_notes(made)),
+    )
+
+
+def _notes(made: Prepared) -> list[str]:
+    waiting = len(made.effect.waiting)
+    if not waiting:
+        return []
+    what = "1 change" if waiting == 1 else f"{waiting} changes"
+    where = f"{CONFIG_NAME} in {made.setup.workspace}"
+    return [f"{what} of {where} wait for you and are not used: run `pml trust` in a terminal"]
+
+
+def _same_servers(before: Setup, now: Setup) -> bool:
+    def facts(setup: Setup) -> Any:
+        config = setup.config
+        unusable = {name: str(problem) for name, problem in config.unusable.items()}
+        return (
+            setup.workspace, setup.servers, unusable, config.limits, config.env, config.require,
+            config.builtins, dict(setup.keys),
+        )  # fmt: skip
+
+    return bool(facts(before) == facts(now))
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        facts = path.lstat()
+    except OSError:
+        return None
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino

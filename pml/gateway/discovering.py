@@ -1,0 +1,43 @@
+"""`discover`: from a model's words to declarations, over the catalogue of one bench.
+
+What is denied is invisible: not found, not counted, not hinted at.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pml.discovery import MOST_LIMIT, Wanted, answered, find
+from pml.gateway import answering, wanted
+from pml.gateway.bench import Bench
+from pml.gateway.definitions import DISCOVER
+from pml.gateway.errors import ToolArgumentsError
+from pml.model import Outcome, Tool
+
+_CHECKS = {
+    "query": wanted.is_text,
+    "pattern": wanted.is_text,
+    "name": wanted.is_text,
+    "schema": wanted.is_flag,
+    "limit": wanted.is_count,
+}
+
+
+async def discover(bench: Bench, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer."""
+    given = wanted.checked(DISCOVER, arguments, _CHECKS)
+    if given.get("limit", 1) > MOST_LIMIT:
+        raise ToolArgumentsError(DISCOVER, f"`limit` is {MOST_LIMIT} at the most")
+    asked = Wanted(**given)
+    await bench.catalog.refresh()
+
+    def visible(tool: Tool) -> bool:
+        return bench.rights.decide(tool.id).outcome is not Outcome.DENY
+
+    found = find(bench.catalog.index, asked, visible=visible)
+    notes = {
+        server: bench.redactor.text(problem.message)
+        for server, problem in bench.catalog.problems.items()
+        if bench.rights.decide(f"{server}:*").outcome is not Outcome.DENY
+    }
+    answer = answered(asked, found, notes)
+    return answering.of_facts(answer.facts, answer.text)

@@ -1,0 +1,108 @@
+"""Progress of a call, told to a client that asked for it."""
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
+
+from pml.backends.servers import Servers
+from pml.gateway.asking import Context
+from pml.model import Progress
+from pml.ports import OnProgress, ToolCaller
+from sandbox_host.errors import printable
+
+_WAITING = 64  # words of a server that the client has not read; more are dropped
+_MESSAGE_CHARACTERS = 500
+
+
+def wants_progress(context: Context) -> bool:
+    """Say whether the client gave a token for it."""
+    return progress_token_from_params(context.params) is not None
+
+
+class CountingCalls:
+    """Carries calls out, and tells the client how many are done."""
+
+    def __init__(self, tools: ToolCaller, context: Context) -> None:
+        """Tell beside this request."""
+        self._tools = tools
+        self._context = context
+        self._done = 0
+
+    def check(self, tool_id: str) -> None:
+        """Ask those who carry calls out."""
+        self._tools.check(tool_id)
+
+    def caution(self, tool_id: str) -> str | None:
+        """Ask those who carry calls out."""
+        return self._tools.caution(tool_id)
+
+    async def call(self, tool_id: str, arguments: Mapping[str, Any]) -> Any:
+        """Call, then tell."""
+        value = await self._tools.call(tool_id, arguments)
+        await self._tell(tool_id)
+        return value
+
+    async def call_raw(self, tool_id: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Call, then tell."""
+        result = await self._tools.call_raw(tool_id, arguments)
+        await self._tell(tool_id)
+        return result
+
+    async def _tell(self, tool: str) -> None:
+        self._done += 1
+        await self._context.session.report_progress(
+            self._done, message=printable(tool, _MESSAGE_CHARACTERS)
+        )
+
+
+class ForwardingCalls:
+    """Carries one call out, and hands the server's own words on."""
+
+    def __init__(self, servers: Servers, on_progress: OnProgress) -> None:
+        """Hand words on to this."""
+        self._servers = servers
+        self._on_progress = on_progress
+
+    def check(self, tool_id: str) -> None:
+        """Ask the servers."""
+        self._servers.check(tool_id)
+
+    def caution(self, tool_id: str) -> str | None:
+        """Ask the servers."""
+        return self._servers.caution(tool_id)
+
+    async def call(self, tool_id: str, arguments: Mapping[str, Any]) -> Any:
+        """Call a tool."""
+        return await self._servers.call(tool_id, arguments, on_progress=self._on_progress)
+
+    async def call_raw(self, tool_id: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Call a tool."""
+        return await self._servers.call_raw(tool_id, arguments, on_progress=self._on_progress)
+
+
+@contextlib.asynccontextmanager
+async def forwarded(context: Context) -> AsyncIterator[OnProgress]:
+    """Give where a server's words go; the last of them is sent before this is left."""
+    send, receive = anyio.create_memory_object_stream[Progress](_WAITING)
+
+    def on_progress(progress: Progress) -> None:
+        with contextlib.suppress(anyio.WouldBlock):
+            send.send_nowait(progress)
+
+    async def tell() -> None:
+        async for one in receive:
+            words = None if one.message is None else printable(one.message, _MESSAGE_CHARACTERS)
+            await context.session.report_progress(one.done, one.total, words)
+
+    async with anyio.create_task_group() as tasks:
+        with receive, send:
+            tasks.start_soon(tell)
+            yield on_progress
+            send.close()
+            while receive.statistics().current_buffer_used:
+                await anyio.lowlevel.checkpoint()
+        tasks.cancel_scope.cancel()

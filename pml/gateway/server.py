@@ -1,0 +1,216 @@
+"""The MCP server: the SDK speaks the protocol, this answers `tools/list` and `tools/call`.
+
+Both are answered as plain JSON before the SDK would turn them into typed objects and back: a
+server's own content passes unchanged, and a call costs a third less. What the SDK would add for
+the stateless era is added here. `requestState` is sealed by the SDK's own boundary.
+"""
+
+import contextlib
+import dataclasses
+import difflib
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
+
+import anyio
+from mcp.server.context import CallNext, HandlerResult
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
+
+from pml.errors import PmlError
+from pml.gateway import calls
+from pml.gateway.asking import Context, is_modern
+from pml.gateway.bench import Bench, Benches
+from pml.gateway.calls import Call, Result
+from pml.gateway.definitions import ABORT, CONTINUE, DISCOVER, EXECUTE, definitions, instructions
+from pml.gateway.errors import UnknownToolError
+from pml.gateway.exposing import Exposed, definition, exposed, exposed_servers, wire_name
+from pml.gateway.transport import Told, opened_wire
+from pml.policy import visible
+
+NAME = "pml"
+_STATE_SECONDS = 3600.0  # a human may take so long before a 2026 client's retry
+_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+
+_TOOLS: Mapping[str, Callable[[Call], Awaitable[Result]]] = {
+    EXECUTE: calls.run_program,
+    DISCOVER: calls.find_tools,
+    CONTINUE: calls.continue_run,
+    ABORT: calls.abort_run,
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says."""
+
+    version: str
+    key: bytes
+    """Of the user: seals what a client carries for us."""
+
+    expose: tuple[str, ...] = ()
+    """Patterns, beside those of the configuration."""
+
+    only: bool = False
+    """Offer only what is exposed."""
+
+
+class Front:
+    """Answers a client."""
+
+    def __init__(self, benches: Benches, options: Options, told: Told) -> None:
+        """Take benches from whoever makes them; `told` hears what the human should know."""
+        self._benches = benches
+        self._options = options
+        self._told = told
+        self._exposed: tuple[object, int, tuple[str, ...], Exposed] | None = None
+        self.stamp: Mapping[str, Any] = {}
+
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Answer the two methods that are ours; the rest is the SDK's."""
+        if ctx.method == "tools/call":
+            return self._shaped(ctx, await self._call(ctx))
+        if ctx.method == "tools/list":
+            listed = {"tools": await self._list()}
+            return self._shaped(ctx, {"ttlMs": 0, "cacheScope": "private", **listed})
+        return await call_next(ctx)
+
+    async def _list(self) -> list[dict[str, Any]]:
+        try:
+            async with self._benches.using() as bench:
+                own = [] if self._options.only else definitions(bench.config.approvals)
+                found = await self._offered(bench)
+        except PmlError:  # an unusable configuration is told at every call
+            return definitions("human")
+        return own + [definition(name, tool) for name, tool in found.tools.items()]
+
+    async def _call(self, context: Context) -> Result:
+        name, arguments = _named(context.params)
+        try:
+            async with self._benches.using() as bench:
+                call = Call(context, bench, arguments)
+                tool = _TOOLS.get(name)
+                if tool is not None and not self._options.only:
+                    return await tool(call)
+                return await calls.call_exposed(call, await self._tool(bench, name))
+        except PmlError as error:
+            return calls.failed(error)
+
+    async def _tool(self, bench: Bench, name: str) -> str:
+        """Give the id of an exposed tool by any of its names; raises if there is none."""
+        wanted = wire_name(_as_id(name)) if ":" in name or name.startswith("mcp.") else name
+        found = self._known(bench)
+        if wanted not in found.tools:
+            found = await self._offered(bench)
+        for refused in found.refused:
+            if refused.name == wanted:
+                raise refused
+        if wanted not in found.tools:
+            own = () if self._options.only else tuple(_TOOLS)
+            names = (*own, *found.tools)
+            raise UnknownToolError(name, difflib.get_close_matches(name[:100], names, n=3))
+        return found.tools[wanted].id
+
+    async def _offered(self, bench: Bench) -> Exposed:
+        """Give what is exposed, asking servers that were never listed."""
+        patterns = self._patterns(bench)
+        if patterns:
+            await bench.catalog.refresh(exposed_servers(patterns, bench.catalog.names))
+        return self._known(bench)
+
+    def _known(self, bench: Bench) -> Exposed:
+        """Give what is exposed, as far as lists are known; computed when they change."""
+        patterns, catalog = self._patterns(bench), bench.catalog
+        servers = exposed_servers(patterns, catalog.names)
+        listings = [one for one in map(catalog.known, servers) if one is not None]
+        kept, key = self._exposed, (bench.config.permissions, catalog.version, patterns)
+        if kept is not None and kept[0] is key[0] and kept[1:3] == key[1:]:
+            return kept[3]
+        tools = [tool for listing in listings for tool in listing.tools]
+        found = exposed(visible(tools, bench.config.permissions), patterns)
+        for refused in found.refused:
+            self._told(f"{refused.message}; {refused.hint}")
+        self._exposed = (*key, found)
+        return found
+
+    def _patterns(self, bench: Bench) -> tuple[str, ...]:
+        return (*bench.config.expose, *self._options.expose)
+
+    def _shaped(self, context: Context, result: Result) -> Result:
+        """Add what the stateless era demands of every result."""
+        if not is_modern(context):
+            return {key: result[key] for key in result if key not in ("ttlMs", "cacheScope")}
+        meta = {**(result.get("_meta") or {}), _SERVER_INFO: dict(self.stamp)}
+        return {"resultType": "complete", **result, "_meta": meta}
+
+
+async def serve(benches: Benches, options: Options, told: Told, streams: tuple[int, int]) -> None:
+    """Serve the client on these descriptors until it hangs up or a signal ends us."""
+    front = Front(benches, options, told)
+    server = _server(options, front, await _instructions(benches))
+    front.stamp = server.server_info_stamp
+    changed = NotificationOptions(tools_changed=True)
+    async with opened_wire(*streams, told) as (incoming, outgoing), _until_signal():
+        await server.run(incoming, outgoing, server.create_initialization_options(changed))
+
+
+async def _instructions(benches: Benches) -> str:
+    try:
+        async with benches.using() as bench:
+            return instructions(bench.catalog.names, bench.notes)
+    except PmlError as error:
+        return instructions((), [f"{error.message}" + (f" ({error.hint})" if error.hint else "")])
+
+
+def _server(options: Options, front: Front, words: str) -> Server[Any]:
+    server: Server[Any] = Server(
+        NAME,
+        version=options.version,
+        title="PML",
+        instructions=words,
+        on_list_tools=_unused,
+        on_call_tool=_unused,
+        on_subscriptions_listen=ListenHandler(InMemorySubscriptionBus()),
+    )
+    security = RequestStateSecurity(keys=[options.key], ttl=_STATE_SECONDS)
+    server.middleware[:] = [RequestStateBoundary(security, default_audience=NAME), front]
+    return server
+
+
+async def _unused(*_: Any) -> Any:
+    """Registered so that the SDK announces tools; `Front` answers before it is called."""
+    raise AssertionError
+
+
+@contextlib.asynccontextmanager
+async def _until_signal() -> AsyncIterator[None]:
+    """End the work inside, quietly, when the process is asked to end."""
+    async with anyio.create_task_group() as tasks:
+
+        async def watch() -> None:
+            with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+                async for _ in signals:
+                    tasks.cancel_scope.cancel()
+
+        tasks.start_soon(watch)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+def _named(params: Mapping[str, Any] | None) -> tuple[str, Mapping[str, Any]]:
+    given = params or {}
+    name, arguments = given.get("name"), given.get("arguments")
+    if not isinstance(name, str) or not isinstance(arguments, Mapping | None):
+        raise MCPError(code=INVALID_PARAMS, message="`name` is a string, `arguments` an object")
+    return name, arguments or {}
+
+
+def _as_id(name: str) -> str:
+    """Give `server:tool` for `mcp.server.tool`."""
+    if not name.startswith("mcp."):
+        return name
+    server, _, tool = name.removeprefix("mcp.").partition(".")
+    return f"{server}:{tool}"

@@ -1,0 +1,171 @@
+"""The wire: JSON-RPC lines on two descriptors, with no thread and no task between.
+
+The SDK's own transport crosses three threads for each request. Who owns the descriptors, and keeps
+others off them, is `pml.streams`.
+"""
+
+import contextlib
+import json
+import os
+import stat
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Self
+
+import anyio
+import anyio.to_thread
+import mcp_types
+from mcp.shared.message import SessionMessage
+from pydantic_core import PydanticSerializationError
+
+from pml.backends.pipe import Pipe
+
+MOST_LINE_BYTES = 32 << 20
+"""Of one message from the client; the sandbox takes 16 MiB of arguments."""
+
+_CHUNK_BYTES = 1 << 16
+_CLOSE_SECONDS = 1.0  # for a client to read what it was sent last
+
+Told = Callable[[str], None]
+"""Takes what is wrong with the wire, for the log."""
+
+
+class Incoming:
+    """The client's messages; what the SDK calls a read stream."""
+
+    def __init__(self, descriptor: int, told: Told) -> None:
+        """Read from a descriptor that someone else closes."""
+        self._descriptor = descriptor
+        self._told = told
+        self._lines: deque[bytes] = deque()
+        self._rest = bytearray()
+        self._skipping = False
+        self._open = True
+        self._waits = _is_pollable(descriptor)
+
+    async def receive(self) -> SessionMessage:
+        """Give the next message; raises `anyio.EndOfStream` when the client hung up."""
+        while True:
+            while self._lines:
+                message = self._read(self._lines.popleft())
+                if message is not None:
+                    return message
+            if not self._open:
+                raise anyio.EndOfStream
+            self._split(await self._chunk())
+
+    def __aiter__(self) -> Self:
+        """Give itself."""
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        """Give the next message."""
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def aclose(self) -> None:
+        """Read no more."""
+        self._open = False
+
+    async def __aenter__(self) -> Self:
+        """Give itself."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Read no more."""
+        await self.aclose()
+
+    async def _chunk(self) -> bytes:
+        if not self._waits:  # a file: reading it never waits for long
+            return await anyio.to_thread.run_sync(os.read, self._descriptor, _CHUNK_BYTES)
+        await anyio.wait_readable(self._descriptor)
+        with contextlib.suppress(BlockingIOError):
+            return os.read(self._descriptor, _CHUNK_BYTES)
+        return await self._chunk()
+
+    def _split(self, chunk: bytes) -> None:
+        """Add what came."""
+        if not chunk:
+            self._open = False
+            return
+        *lines, rest = chunk.split(b"\n")
+        for line in lines:
+            whole = bytes(self._rest) + line
+            self._rest.clear()
+            if self._skipping:
+                self._skipping = False
+            elif whole.strip():
+                self._lines.append(whole)
+        if not self._skipping:
+            self._rest += rest
+        if len(self._rest) > MOST_LINE_BYTES:
+            self._told(f"dropped a message of more than {MOST_LINE_BYTES >> 20} MiB")
+            self._rest.clear()
+            self._skipping = True
+
+    def _read(self, line: bytes) -> SessionMessage | None:
+        try:
+            return SessionMessage(
+                mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+            )
+        except ValueError:
+            self._told("dropped a line that is no JSON-RPC message")
+            return None
+
+
+class Outgoing:
+    """Messages to the client; what the SDK calls a write stream."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        """Write to a pipe that someone else flushes and closes."""
+        self._pipe = pipe
+
+    async def send(self, message: SessionMessage) -> None:
+        """Send a message; raises `anyio.BrokenResourceError` if the client reads nothing."""
+        if not self._pipe.write(_line(message.message)):
+            raise anyio.BrokenResourceError
+
+    async def aclose(self) -> None:
+        """Nothing: whoever opened the wire closes it."""
+
+    async def __aenter__(self) -> Self:
+        """Give itself."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Nothing."""
+
+
+@contextlib.asynccontextmanager
+async def opened_wire(
+    reading: int, writing: int, told: Told
+) -> AsyncIterator[tuple[Incoming, Outgoing]]:
+    """Speak on descriptors that someone else closes; what was sent last still goes out."""
+    was_blocking = os.get_blocking(writing)
+    pipe = Pipe(os.dup(writing))
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(pipe.flush)
+            try:
+                yield Incoming(reading, told), Outgoing(pipe)
+            finally:
+                with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
+                    await pipe.drained()
+                tasks.cancel_scope.cancel()
+    finally:
+        pipe.close()
+        os.set_blocking(writing, was_blocking)
+
+
+def _is_pollable(descriptor: int) -> bool:
+    return not stat.S_ISREG(os.fstat(descriptor).st_mode)
+
+
+def _line(message: Any) -> bytes:
+    try:
+        text: str = message.model_dump_json(by_alias=True, exclude_unset=True)
+    except PydanticSerializationError:  # half a surrogate pair, which UTF-8 has no form for
+        text = json.dumps(message.model_dump(by_alias=True, exclude_unset=True))
+    return text.encode() + b"\n"

@@ -1,0 +1,249 @@
+"""The human's word through a client: in both eras, across restarts, and never from the model."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from .conftest import Workspace, accepting, connected
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
+from terminal import Terminal  # type: ignore[import-not-found]
+
+ERAS = pytest.mark.parametrize("modern", [False, True], ids=["2025", "2026"])
+CALL = "try { return (await mcp.counter.two({to: 'ada'})).did } catch (e) { return e.code }"
+
+
+def nobody(_: Any) -> dict[str, Any]:
+    return {"action": "cancel"}
+
+
+@ERAS
+async def test_yes_in_the_clients_form_lets_this_call_be_made(
+    workspace: Workspace, modern: bool
+) -> None:
+    workspace.configure(permissions={"allow": ["counter:one"]})
+    before = workspace.held()
+    async with connected(workspace, modern=modern, answer=accepting("yes")) as client:
+        facts = await client.facts("execute", code=f"await mcp.counter.one({{}}); {CALL}")
+        assert facts["result"] == "two"
+        await client.facts("execute", code=CALL)
+    assert len(client.asked) == 2
+    assert "the call counter:two wants to be made" in client.asked[0]["message"]
+    assert '{"to": "ada"}' in client.asked[0]["message"]
+    assert client.asked[0]["requestedSchema"]["properties"]["verdict"]["enum"] == [
+        "yes", "always", "no",
+    ]  # fmt: skip
+    assert workspace.effects == ["one", "two", "two"]
+    assert workspace.held() == before
+
+
+@ERAS
+async def test_always_is_written_down_and_not_asked_again(
+    workspace: Workspace, modern: bool
+) -> None:
+    workspace.configure()
+    async with connected(workspace, modern=modern, answer=accepting("always")) as client:
+        assert (await client.facts("execute", code=CALL))["result"] == "two"
+        assert (await client.facts("execute", code=CALL))["result"] == "two"
+    assert len(client.asked) == 1
+    config = json.loads((workspace.path / ".pml.json").read_text(encoding="utf-8"))
+    assert config["permissions"]["allow"] == ["counter:two"]
+
+
+@ERAS
+@pytest.mark.parametrize(
+    "said",
+    [{"action": "decline"}, {"action": "accept", "content": {"verdict": "no"}}],
+    ids=["declined", "no"],
+)
+async def test_no_is_no(workspace: Workspace, modern: bool, said: dict[str, Any]) -> None:
+    workspace.configure()
+    async with connected(workspace, modern=modern, answer=lambda _: said) as client:
+        assert (await client.facts("execute", code=CALL))["result"] == "call_denied"
+    assert workspace.effects == []
+
+
+@ERAS
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"action": "cancel"},
+        {"action": "accept"},
+        {"action": "accept", "content": {}},
+        {"action": "accept", "content": {"verdict": "YES"}},
+        {"action": "accept", "content": {"verdict": "skip"}},
+        {"action": "accept", "content": {"approved": True, "ok": True}},
+    ],
+    ids=json.dumps,
+)
+async def test_what_is_no_answer_leaves_the_run_waiting(
+    workspace: Workspace, modern: bool, said: dict[str, Any]
+) -> None:
+    """Attack: a headless client, or a sloppy one, whose answer could be taken for a yes."""
+    workspace.configure()
+    async with connected(workspace, modern=modern, answer=lambda _: said) as client:
+        result = await client.call("execute", code=CALL)
+        facts = result["structuredContent"]
+        assert "isError" not in result
+        assert facts["status"] == "approval_required"
+        assert facts["message"].startswith(
+            f"the user must answer: `pml approve {facts['workflowId']}`"
+        )
+        assert len(client.asked) == 1
+        again = await client.facts("continue_workflow", workflowId=facts["workflowId"])
+        assert again["status"] == "approval_required"
+        ended = await client.facts("abort_workflow", workflowId=facts["workflowId"])
+        assert ended["status"] == "aborted"
+        gone = await client.facts("continue_workflow", workflowId=facts["workflowId"])
+        assert gone["code"] == "workflow_unknown"
+    assert workspace.effects == []
+
+
+@ERAS
+async def test_approved_in_a_terminal_the_outcome_is_collected_after_a_restart(
+    workspace: Workspace, modern: bool
+) -> None:
+    workspace.configure(permissions={"allow": ["counter:one"]})
+    code = f"const first = (await mcp.counter.one({{}})).did; console.log('hi'); const second = await (async () => {{ {CALL} }})(); return [first, second]"
+    async with connected(workspace, modern=modern) as client:
+        waiting = await client.facts("execute", code=code)
+    assert waiting["status"] == "approval_required"
+    assert workspace.effects == ["one"]
+    terminal = Terminal(workspace.path, "approve", waiting["workflowId"])
+    assert terminal.read_until("[N]o: ")
+    terminal.answer("y\n")
+    exit_code, shown = terminal.end()
+    assert (exit_code, '["one","two"]' in shown) == (0, True)
+    async with connected(workspace, modern=modern) as client:
+        facts = await client.facts("continue_workflow", workflowId=waiting["workflowId"])
+        assert (facts["status"], facts["result"]) == ("success", ["one", "two"])
+        assert facts["logs"] == [{"level": "log", "text": "hi"}]
+        again = await client.facts("continue_workflow", workflowId=waiting["workflowId"])
+        assert again["code"] == "workflow_unknown"
+    assert workspace.effects == ["one", "two"]
+
+
+@ERAS
+async def test_a_run_that_was_not_answered_is_asked_about_again_when_it_is_continued(
+    workspace: Workspace, modern: bool
+) -> None:
+    workspace.configure()
+    async with connected(workspace, modern=modern) as client:
+        waiting = await client.facts("execute", code=CALL)
+        again = await client.facts("continue_workflow", workflowId=waiting["workflowId"])
+        assert again["status"] == "approval_required"
+    async with connected(workspace, modern=modern, answer=accepting("yes")) as client:
+        facts = await client.facts("continue_workflow", workflowId=waiting["workflowId"])
+    assert facts["result"] == "two"
+    assert workspace.effects == ["two"]
+
+
+async def test_a_sealed_state_counts_for_its_own_call_alone(workspace: Workspace) -> None:
+    """Attack: the state of one question is replayed with another program, or forged."""
+    workspace.configure()
+    async with connected(workspace, modern=True, answer=accepting("yes")) as client:
+        first = {"name": "execute", "arguments": {"code": CALL}}
+        asked = await client.request("tools/call", first)
+        responses = {
+            key: {"action": "accept", "content": {"verdict": "yes"}}
+            for key in asked["inputRequests"]
+        }
+        state = asked["requestState"]
+        other = {"name": "execute", "arguments": {"code": "await mcp.counter.three({})"}}
+        for params in (
+            {**other, "requestState": state, "inputResponses": responses},
+            {**first, "requestState": state[:-4] + "AAAA", "inputResponses": responses},
+            {**first, "requestState": "aaaaaaaaaa", "inputResponses": responses},
+        ):
+            refused = await client.request("tools/call", params)
+            assert refused["error"]["code"] == -32602
+        assert workspace.effects == []
+        unasked = {**first, "inputResponses": responses}  # a verdict without the state of a run
+        assert (await client.request("tools/call", unasked))["resultType"] == "input_required"
+        assert workspace.effects == []
+        params = {**first, "requestState": state, "inputResponses": responses}
+        done = await client.request("tools/call", params)
+        assert done["structuredContent"]["result"] == "two"
+        replayed = await client.request("tools/call", params)
+        assert replayed["isError"] is True
+    assert workspace.effects == ["two"]
+
+
+@ERAS
+async def test_only_where_the_users_own_file_says_so_the_model_may_approve(
+    workspace: Workspace, modern: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.configure()
+    async with connected(workspace, modern=modern) as client:
+        waiting = await client.facts("execute", code=CALL)
+        run = waiting["workflowId"]
+        refused = await client.call("continue_workflow", workflowId=run, approved=True)
+        assert refused["isError"] is True
+        assert "no argument `approved`" in json.dumps(refused)
+    own = workspace.path.parent / "config" / "pml"
+    own.mkdir(parents=True)
+    (own / "config.json").write_text('{"approvals": "model"}', encoding="utf-8")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(own.parent))
+    async with connected(workspace, modern=modern) as client:
+        listed = await client.request("tools/list")
+        assert "approved" in json.dumps(listed)
+        facts = await client.facts("continue_workflow", workflowId=run, approved=True)
+    assert facts["result"] == "two"
+    assert workspace.effects == ["two"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8) | st.just("yes"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+NAMES = st.sampled_from(
+    ["execute", "discover", "continue_workflow", "abort_workflow", "counter__two", "counter:two",
+     "mcp.counter.two", "approve", "trust", "allow", ""]
+)  # fmt: skip
+KEYS = st.sampled_from(
+    ["workflowId", "approved", "always", "verdict", "code", "args", "allow", "permissions",
+     "requestState", "inputResponses", "trust", "yes", "dryRun", "approvals", "query"]
+)  # fmt: skip
+VALUES = JSON | st.sampled_from([True, "always", "yes", {"verdict": "always"}, "RUN", "QUESTION"])
+CALLS = st.tuples(
+    NAMES, st.dictionaries(KEYS, VALUES, max_size=5), st.dictionaries(KEYS, VALUES, max_size=2)
+)
+
+
+@ERAS
+async def test_no_json_that_a_model_or_client_sends_grants_anything(
+    workspace: Workspace, modern: bool
+) -> None:
+    """Attack: every tool with arbitrary JSON, true verdicts, forged ids and states included."""
+    workspace.configure(expose=["counter:two"])
+    async with connected(workspace, modern=modern) as client:
+        waiting = await client.facts("execute", code=CALL)
+        before = workspace.held()
+        known = {"RUN": waiting["workflowId"], "QUESTION": waiting["approvals"][0]["id"]}
+
+        sent: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
+
+        @settings(max_examples=150, database=None, deadline=None,
+                  suppress_health_check=list(HealthCheck))  # fmt: skip
+        @given(CALLS)
+        def gather(call: tuple[str, dict[str, Any], dict[str, Any]]) -> None:
+            sent.append(call)
+
+        gather()
+        for name, arguments, beside in sent:
+            given_arguments = {
+                key: known.get(value, value) if isinstance(value, str) else value
+                for key, value in arguments.items()
+            }
+            if name == "abort_workflow":  # ending a run is no grant
+                given_arguments.pop("workflowId", None)
+            params = {**beside, "name": name, "arguments": given_arguments}
+            await client.request("tools/call", params)
+            assert workspace.effects == []
+        assert workspace.held() == before

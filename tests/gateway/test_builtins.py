@@ -1,0 +1,115 @@
+"""Built-ins behind `mcp.*`: what comes with PML, with the same rules as any server."""
+
+from pathlib import Path
+
+import pytest
+
+from pml.backends.std import STD_NAMES
+from pml.config.names import BUILTINS
+
+from .conftest import Workspace, accepting, connected
+
+
+def test_what_can_be_switched_off_is_what_there_is() -> None:
+    assert set(BUILTINS) == {*STD_NAMES, "shell"}
+
+
+async def test_files_of_the_workspace_are_read_and_written_within_it(workspace: Workspace) -> None:
+    workspace.configure(permissions={"allow": ["filesystem"]})
+    (workspace.path / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
+    code = """
+    const {content} = await mcp.filesystem.read_text_file({path: 'a.txt'});
+    await mcp.filesystem.write_file({path: 'b.txt', content: content.toUpperCase()});
+    const out = [];
+    for (const path of ['../state/key', '/etc/passwd', '.git/hooks/x', '.pml.json']) {
+      for (const tool of ['read_text_file', 'write_file']) {
+        if (tool === 'read_text_file' && path === '.pml.json') continue;
+        try { await mcp.filesystem[tool]({path, content: 'x'}); out.push([tool, path]); } catch (e) {}
+      }
+    }
+    return out"""
+    async with connected(workspace) as client:
+        facts = await client.facts("execute", code=code)
+    assert facts["result"] == []
+    assert (workspace.path / "b.txt").read_text(encoding="utf-8") == "ONE\nTWO\n"
+    assert not (workspace.path / ".git" / "hooks").exists()
+
+
+async def test_a_command_runs_in_the_workspace_held_by_the_os_sandbox(
+    workspace: Workspace,
+) -> None:
+    """Attack: the command reads the user's files, or speaks to the network."""
+    workspace.configure(permissions={"allow": ["shell:exec"]})
+    secret = Path.home() / ".pml-test-canary"
+    secret.write_text("canary", encoding="utf-8")
+    code = f"""
+    const run = (command) => mcp.shell.exec({{command, timeoutSeconds: 20}});
+    const made = await run('pwd; echo err >&2; echo hi > made.txt; exit 3');
+    const stolen = await run('cat {secret}; env');
+    return [made, stolen]"""
+    try:
+        async with connected(workspace) as client:
+            facts = await client.facts("execute", code=code)
+    finally:
+        secret.unlink()
+    made, stolen = facts["result"]
+    assert made == {
+        "exitCode": 3, "output": f"{workspace.path}\nerr\n", "truncated": False, "timedOut": False,
+    }  # fmt: skip
+    assert (workspace.path / "made.txt").read_text(encoding="utf-8") == "hi\n"
+    assert "canary" not in stolen["output"].replace(str(secret), "")
+    assert "PML_STATE" not in stolen["output"]
+
+
+async def test_a_command_that_does_not_end_is_ended_with_all_it_started(
+    workspace: Workspace,
+) -> None:
+    workspace.configure(permissions={"allow": ["shell:exec"]})
+    code = "await mcp.shell.exec({command: 'while :; do date +%s%N > beat; done & sleep 100', timeoutSeconds: 0.5})"
+    async with connected(workspace) as client:
+        facts = await client.facts("execute", code=code)
+        assert (facts["result"]["timedOut"], facts["result"]["exitCode"]) == (True, None)
+        beat = (workspace.path / "beat").read_text(encoding="utf-8")
+        await client.facts("execute", code="await new Promise(r => setTimeout(r, 200))")
+        assert (workspace.path / "beat").read_text(encoding="utf-8") == beat
+
+
+@pytest.mark.parametrize("rule", ["*", "shell", "shell:*", "shell:ex*"])
+async def test_a_pattern_does_not_allow_commands(workspace: Workspace, rule: str) -> None:
+    """Attack: a rule that was meant for harmless tools lets a program run anything."""
+    workspace.configure(permissions={"allow": [rule]})
+    code = "(await mcp.shell.exec({command: 'touch made'})).exitCode"
+    async with connected(workspace) as client:
+        facts = await client.facts("execute", code=code)
+        assert facts["status"] == "approval_required"
+        assert not (workspace.path / "made").exists()
+    async with connected(workspace, answer=accepting("yes")) as client:
+        done = await client.facts("continue_workflow", workflowId=facts["workflowId"])
+        assert done["result"] == 0
+    assert "only a rule that names `shell:exec` exactly" in client.asked[0]["message"]
+    assert (workspace.path / "made").exists()
+
+
+async def test_a_flood_of_output_is_cut_and_told(workspace: Workspace) -> None:
+    workspace.configure(permissions={"allow": ["shell:exec"]})
+    code = "const r = await mcp.shell.exec({command: 'head -c 3000000 /dev/zero | tr \"\\\\0\" x'}); return [r.output.length, r.truncated, r.exitCode]"
+    async with connected(workspace) as client:
+        assert (await client.facts("execute", code=code))["result"] == [256 << 10, True, 0]
+
+
+async def test_built_ins_can_be_switched_off_and_a_server_goes_before(
+    workspace: Workspace,
+) -> None:
+    workspace.servers["json"] = workspace.servers.pop("counter")
+    workspace.configure(permissions={"allow": ["*"]}, builtins=["json"])
+    async with connected(workspace) as client:
+        found = await client.facts("discover", pattern="*")
+        assert {tool["id"].partition(":")[0] for tool in found["tools"]} == {"json"}
+        assert (await client.facts("execute", code="(await mcp.json.one({})).did"))[
+            "result"
+        ] == "one"
+        gone = await client.facts(
+            "execute", code="await mcp.filesystem.read_text_file({path: 'a'})"
+        )
+        assert gone["toolCode"] == "server_unknown"
+    assert "a configured server of this name is used instead of the built-in" in client.stderr

@@ -1,0 +1,121 @@
+"""Tools that the user exposes: called by name, with the same rules, and no name that means two."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pml.gateway.exposing import MOST_NAME_CHARACTERS, exposed, wire_name
+from pml.model import Tool
+
+from .conftest import Workspace, accepting, connected
+
+ERAS = pytest.mark.parametrize("modern", [False, True], ids=["2025", "2026"])
+MANY = Path(__file__).with_name("naming_server.py")
+
+
+def names(listed: dict[str, Any]) -> list[str]:
+    return [tool["name"] for tool in listed["tools"] if "__" in tool["name"]]
+
+
+@ERAS
+async def test_an_exposed_tool_is_listed_and_called_directly(
+    workspace: Workspace, modern: bool
+) -> None:
+    workspace.configure(permissions={"allow": ["counter"]}, expose=["counter:t*"])
+    async with connected(workspace, modern=modern) as client:
+        listed = await client.request("tools/list")
+        assert names(listed) == ["counter__two", "counter__three"]
+        for name in ("counter__two", "counter:two", "mcp.counter.two"):
+            result = await client.call(name)
+            assert result["structuredContent"] == {"did": "two"}
+            assert result["content"] == []
+        hidden = await client.call("counter__one")
+        assert hidden["isError"] is True
+        assert "did you mean" in json.dumps(hidden)
+    assert workspace.effects == ["two", "two", "two"]
+    lines = (next(workspace.state.glob("workspaces/*/audit.jsonl"))).read_text(encoding="utf-8")
+    assert lines.count('"call_executing"') == 3
+
+
+async def test_what_is_denied_is_neither_listed_nor_called_nor_found(workspace: Workspace) -> None:
+    rules = {"allow": ["counter"], "deny": ["counter:two"]}
+    workspace.configure(permissions=rules, expose=["counter"])
+    async with connected(workspace) as client:
+        assert "counter__two" not in names(await client.request("tools/list"))
+        assert (await client.call("counter__two"))["isError"] is True
+        found = await client.facts("discover", pattern="counter:*")
+    assert [tool["id"] for tool in found["tools"]] == [
+        "counter:four",
+        "counter:one",
+        "counter:three",
+    ]
+    assert workspace.effects == []
+
+
+@ERAS
+async def test_an_exposed_tool_asks_like_any_other(workspace: Workspace, modern: bool) -> None:
+    workspace.configure(expose=["counter:two"])
+    async with connected(workspace, modern=modern) as client:
+        waiting = (await client.call("counter__two"))["structuredContent"]
+        assert waiting["status"] == "approval_required"
+    async with connected(workspace, modern=modern, answer=accepting("yes")) as client:
+        result = await client.call("counter__two", to="ada")
+        assert result["structuredContent"] == {"did": "two"}
+        collected = await client.facts("continue_workflow", workflowId=waiting["workflowId"])
+        assert collected["result"]["structuredContent"] == {"did": "two"}
+    assert workspace.effects == ["two", "two"]
+
+
+async def test_the_command_line_exposes_too_and_may_offer_nothing_else(
+    workspace: Workspace,
+) -> None:
+    workspace.configure(permissions={"allow": ["counter"]})
+    async with connected(workspace, "--expose", "counter:one", "--only") as client:
+        listed = await client.request("tools/list")
+        assert [tool["name"] for tool in listed["tools"]] == ["counter__one"]
+        assert (await client.call("execute", code="1"))["isError"] is True
+        assert (await client.call("counter__one"))["structuredContent"] == {"did": "one"}
+
+
+async def test_two_tools_with_one_name_are_refused_loudly(workspace: Workspace) -> None:
+    workspace.servers = {"odd": {"command": sys.executable, "args": [str(MANY)]}}
+    workspace.configure(permissions={"allow": ["*"]}, expose=["odd"])
+    async with connected(workspace) as client:
+        listed = names(await client.request("tools/list"))
+        assert listed == ["odd__fine"]
+        refused = await client.facts("odd__a_b")
+        assert refused["code"] == "name_collision"
+        assert "`odd:a.b` and `odd:a_b`" in refused["message"]
+    assert "would both be called `odd__a_b`" in client.stderr
+
+
+async def test_a_listing_is_kept_so_that_discovery_starts_nothing(workspace: Workspace) -> None:
+    workspace.configure(permissions={"allow": ["counter"]}, expose=["counter:one"])
+    for _ in range(2):
+        async with connected(workspace) as client:
+            found = await client.facts("discover", pattern="counter:*")
+            assert len(found["tools"]) == 4
+            assert "counter__one" in names(await client.request("tools/list"))
+    lines = next(workspace.state.glob("workspaces/*/audit.jsonl")).read_text(encoding="utf-8")
+    assert lines.count('"server_started"') == 1
+
+
+@given(st.text(min_size=1, max_size=150), st.text(min_size=1, max_size=150))
+def test_every_wire_name_is_one_that_clients_take(server: str, tool: str) -> None:
+    name = wire_name(f"{server}:{tool}")
+    assert 1 <= len(name) <= MOST_NAME_CHARACTERS
+    assert all(c.isascii() and (c.isalnum() or c in "_-") for c in name)
+
+
+@given(st.lists(st.text("a._-:/", min_size=1, max_size=4), min_size=1, max_size=8, unique=True))
+def test_no_name_ever_means_two_tools(found: list[str]) -> None:
+    tools = [Tool("s", name, {"inputSchema": {"type": "object"}}) for name in found]
+    result = exposed(tools, ["*"])
+    assert len({tool.id for tool in result.tools.values()}) == len(result.tools)
+    for name, tool in result.tools.items():
+        assert [one for one in tools if wire_name(one.id) == name] == [tool]
