@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import anyio
-import anyio.lowlevel
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 
 from pml.backends.servers import Servers
@@ -96,13 +95,18 @@ async def forwarded(context: Context) -> AsyncIterator[OnProgress]:
     async def tell() -> None:
         async for one in receive:
             words = None if one.message is None else printable(one.message, _MESSAGE_CHARACTERS)
-            await context.session.report_progress(one.done, one.total, words)
+            with contextlib.suppress(anyio.BrokenResourceError):  # the client reads nothing
+                await context.session.report_progress(one.done, one.total, words)
 
-    async with anyio.create_task_group() as tasks:
-        with receive, send:
+    failure: Exception | None = None
+    with send, receive:
+        async with anyio.create_task_group() as tasks:
             tasks.start_soon(tell)
-            yield on_progress
-            send.close()
-            while receive.statistics().current_buffer_used:
-                await anyio.lowlevel.checkpoint()
-        tasks.cancel_scope.cancel()
+            try:
+                yield on_progress
+            except Exception as error:  # noqa: BLE001 - raised below: a task group would wrap it
+                failure = error
+            finally:
+                send.close()  # `tell` ends once it has told the rest
+    if failure is not None:
+        raise failure

@@ -42,6 +42,25 @@ async def test_an_exposed_tool_is_listed_and_called_directly(
     assert lines.count('"call_executing"') == 3
 
 
+@ERAS
+async def test_a_client_that_asks_for_progress_gets_its_answer_all_the_same(
+    workspace: Workspace, modern: bool
+) -> None:
+    # a server that is done before anything is told, one that fails, one that is not allowed
+    silent = {"command": "/nonexistent/server"}
+    workspace.servers["gone"] = silent
+    rules = {"allow": ["counter", "gone"], "deny": ["counter:four"]}
+    workspace.configure(permissions=rules, expose=["counter", "gone"])
+    async with connected(workspace, modern=modern) as client:
+        for name, told in (("counter__two", "two"), ("counter__three", "three")):
+            params = {"name": name, "arguments": {}, "_meta": {"progressToken": name}}
+            result = await client.request("tools/call", params)
+            assert result["structuredContent"] == {"did": told}
+        params = {"name": "counter__four", "arguments": {}, "_meta": {"progressToken": "x"}}
+        assert (await client.request("tools/call", params))["isError"] is True
+    assert workspace.effects == ["three", "two"]
+
+
 async def test_what_is_denied_is_neither_listed_nor_called_nor_found(workspace: Workspace) -> None:
     rules = {"allow": ["counter"], "deny": ["counter:two"]}
     workspace.configure(permissions=rules, expose=["counter"])
