@@ -24,7 +24,8 @@
     ├── WorkflowError             `pml/execution/errors.py`
     ├── BackendError              `pml/backends/errors.py`
     ├── GatewayError              `pml/gateway/errors.py`
-    └── OnboardingError           `pml/onboarding/errors.py`
+    ├── OnboardingError           `pml/onboarding/errors.py`
+    └── DiagnosisError            `pml/diagnosis/errors.py`
 
 What goes wrong inside a run is a `sandbox_host.SandboxError`, with the same attributes.
 """

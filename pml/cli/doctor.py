@@ -1,118 +1,87 @@
-"""`pml doctor`: what this machine and this workspace allow, without starting a server."""
+"""`pml doctor`: how machine, sandboxes and workspace are, and what to repair."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pml.cli.console import Console, shown
+from pml.cli.console import Console
 from pml.cli.exits import DONE, FAILED, process_environment
-from pml.cli.opening import here, prepared
-from pml.errors import PmlError
-from pml.workspace import CONFIG_NAME
 
 if TYPE_CHECKING:
-    from pml.assembly import Setup
-    from pml.confinement import Support
+    from pml.diagnosis import Finding
+
+_MARGIN = " " * len("warning  ")
 
 
 def doctor(
     context: typer.Context,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print data for machines.")] = False,
+    no_servers: Annotated[
+        bool, typer.Option("--no-servers", help="Start no server; only read what is configured.")
+    ] = False,
 ) -> int:
-    """Check the workspace, its configuration and the OS sandbox of this machine.
+    """Check this machine, the sandboxes and the workspace; say what to repair, and how.
 
-    Starts nothing. Exit code 1 if something must be repaired.
+    Tries to break out of the sandboxes, and starts each trusted server to see whether it works.
+    Repairs and ends nothing. Exit code 1 if there is an error.
     """
     console: Console = context.obj
-    report = _report(console)
+    findings = _examined(console, start_servers=not no_servers)
     if as_json:
-        console.document(report)
+        console.document(_facts(findings))
     else:
-        _print(console, report)
-    return FAILED if report["problems"] else DONE
+        _print(console, findings)
+    return FAILED if any(one.level == "error" for one in findings) else DONE
 
 
-def _report(console: Console) -> dict[str, Any]:
-    from pml.confinement import probe  # noqa: PLC0415 - `--help` does not pay for it
+def _examined(console: Console, *, start_servers: bool) -> "Sequence[Finding]":
+    import anyio  # noqa: PLC0415 - `--help` does not pay for it
 
-    environ = process_environment()
-    workspace = here(environ)
-    problems: list[dict[str, str | None]] = []
-    servers: list[dict[str, Any]] = []
+    from pml.diagnosis import Surroundings, examine  # noqa: PLC0415 - loads every room
+
+    around = Surroundings(Path.cwd(), process_environment(), Path.home())
+
+    async def look() -> "Sequence[Finding]":
+        return await examine(
+            around,
+            start_servers=start_servers,
+            watch=lambda subject: console.status(f"looking at {subject} ..."),
+        )
+
     try:
-        setup = prepared(console, environ)
-    except PmlError as error:
-        setup = None
-        problems.append({"server": None, "message": error.message, "hint": error.hint})
-    if setup is not None:
-        servers, found = _servers(setup)
-        problems += found
+        return anyio.run(look)
+    finally:
+        console.status("")
+
+
+def _facts(findings: "Sequence[Finding]") -> dict[str, object]:
+    counts = Counter(one.level for one in findings)
     return {
-        "workspace": str(workspace.path),
-        "workspaceFrom": workspace.source,
-        "configuration": _configuration(workspace.path, setup),
-        "sandbox": _sandbox(setup.support if setup else probe(environ)),
-        "servers": servers,
-        "problems": problems,
+        "status": "error" if counts["error"] else "warning" if counts["warning"] else "ok",
+        "findings": [
+            {"level": one.level, "subject": one.subject, "fact": one.fact, "fix": one.fix}
+            for one in findings
+        ],
     }
 
 
-def _configuration(folder: Any, setup: "Setup | None") -> str | None:
-    path = folder / CONFIG_NAME
-    return str(path) if setup is not None or path.exists() else None
-
-
-def _sandbox(support: "Support") -> dict[str, Any]:
-    return {
-        "level": str(support.best),
-        "landlockAbi": support.landlock_abi,
-        "bwrap": str(support.bwrap) if support.bwrap else None,
-        "bwrapVersion": support.bwrap_version,
-        "reason": support.reason,
-        "hint": support.hint,
-    }
-
-
-def _servers(setup: "Setup") -> tuple[list[dict[str, Any]], list[dict[str, str | None]]]:
-    from pml.assembly import confined  # noqa: PLC0415 - loads pydantic
-    from pml.config import StdioServerConfig  # noqa: PLC0415
-
-    listed: list[dict[str, Any]] = []
-    problems: list[tuple[str, PmlError]] = list(setup.config.unusable.items())
-    for server in setup.servers:
-        facts: dict[str, Any] = {"name": server.name, "level": "remote", "notEnforced": []}
-        if isinstance(server, StdioServerConfig):
-            try:
-                plan = confined(setup, server)
-            except PmlError as error:
-                problems.append((server.name, error))
-                facts["level"] = None
-            else:
-                facts |= {"level": str(plan.level), "notEnforced": list(plan.missing)}
-        listed.append(facts)
-    return listed, [
-        {"server": name, "message": problem.message, "hint": problem.hint}
-        for name, problem in problems
-    ]
-
-
-def _print(console: Console, report: dict[str, Any]) -> None:
-    sandbox = report["sandbox"]
-    console.text(f"workspace      {shown(report['workspace'])} (from {report['workspaceFrom']})")
-    console.text(f"configuration  {shown(report['configuration'] or 'none')}")
-    landlock = sandbox["landlockAbi"] or "no"
-    bwrap = sandbox["bwrapVersion"] or "no"
+def _print(console: Console, findings: "Sequence[Finding]") -> None:
+    """Print one line for each, and below it the fix; a finding is escaped already."""
+    width = max(len(one.subject) for one in findings)
+    for one in findings:
+        console.text(f"{one.level:7}  {one.subject:{width}}  {one.fact}")
+        if one.fix:
+            console.text(f"{_MARGIN}{'':{width}}  fix: {one.fix}")
+    counts = Counter(one.level for one in findings)
     console.text(
-        f"OS sandbox     {sandbox['level']} (bubblewrap: {bwrap}, Landlock ABI: {landlock})"
+        f"{counts['ok']} ok, {_counted(counts['warning'], 'warning')},"
+        f" {_counted(counts['error'], 'error')}"
     )
-    if sandbox["reason"]:
-        console.warning(f"not full: {sandbox['reason']}")
-        if sandbox["hint"]:
-            console.hint(sandbox["hint"])
-    for server in report["servers"]:
-        console.text(f"server         {server['name']}: sandbox {server['level'] or '-'}")
-        if server["notEnforced"]:
-            console.text(f"               not enforced: {', '.join(server['notEnforced'])}")
-    for problem in report["problems"]:
-        console.error(problem["message"], hint=problem["hint"])
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -10,9 +10,10 @@ from sandbox_host.errors import WasmtimeRefused
 KNOWN_GOOD = (50, 0, 1)
 FIRST_UNKNOWN = (51,)
 
-_OLDER = (
-    "older than 50.0.1 it has file system escapes, GHSA-vqjp-4c8c-hfgg and GHSA-m9f7-9w4p-gv38"
-)
+ADVISORIES = ("GHSA-vqjp-4c8c-hfgg", "GHSA-m9f7-9w4p-gv38")
+"""What versions before the known good one suffer from."""
+
+_OLDER = f"older than 50.0.1 it has file system escapes, {' and '.join(ADVISORIES)}"
 _NEWER = "calls into guests use interfaces that are only known to be right before version 51"
 
 

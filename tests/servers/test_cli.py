@@ -1,4 +1,4 @@
-"""`pml run`, `servers`, `tools`, `call` and `doctor` with real servers, in processes of their own."""
+"""`pml run`, `servers`, `tools` and `call` with real servers, in processes of their own."""
 
 import json
 import os
@@ -214,19 +214,7 @@ def test_without_a_configuration_the_commands_say_what_to_write(tmp_path: Path) 
 
 def test_a_broken_configuration_stops_every_command(tmp_path: Path) -> None:
     (tmp_path / ".pml.json").write_text('{\n  "mcpServer": {}\n}', encoding="utf-8")
-    for command in (["servers"], ["run", "-e", "1"], ["doctor"]):
+    for command in (["servers"], ["run", "-e", "1"]):
         done = pml(tmp_path, *command)
         assert done.returncode == 1, command
         assert ".pml.json:2:3" in done.stderr, done.stderr
-
-
-def test_doctor_says_what_holds_here(configure: Configure) -> None:
-    workspace = configure("time")
-    report = json.loads(pml(workspace, "doctor", "--json").stdout)
-    assert report["workspace"] == str(workspace)
-    assert report["sandbox"]["level"] == BEST
-    assert [(one["name"], one["level"]) for one in report["servers"]] == [("time", BEST)]
-    assert report["problems"] == []
-    done = pml(workspace, "doctor", PATH="/nowhere")
-    assert "bubblewrap: no" in done.stdout
-    assert "warning: not full" in done.stderr
