@@ -124,16 +124,16 @@ class Front:
     def _known(self, bench: Bench) -> Exposed:
         """Give what is exposed, as far as lists are known; computed when they change."""
         patterns, catalog = self._patterns(bench), bench.catalog
+        kept, rules = self._exposed, bench.config.permissions
+        if kept is not None and kept[0] is rules and kept[1:3] == (catalog.version, patterns):
+            return kept[3]
         servers = exposed_servers(patterns, catalog.names)
         listings = [one for one in map(catalog.known, servers) if one is not None]
-        kept, key = self._exposed, (bench.config.permissions, catalog.version, patterns)
-        if kept is not None and kept[0] is key[0] and kept[1:3] == key[1:]:
-            return kept[3]
         tools = [tool for listing in listings for tool in listing.tools]
         found = exposed(visible(tools, bench.config.permissions), patterns)
         for refused in found.refused:
             self._told(f"{refused.message}; {refused.hint}")
-        self._exposed = (*key, found)
+        self._exposed = rules, catalog.version, patterns, found
         return found
 
     def _patterns(self, bench: Bench) -> tuple[str, ...]:
