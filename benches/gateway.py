@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ FIGURES = (
     ),
     Figure("gateway_execute", "program of 3 calls, over 3 direct calls", "ms", Target(p50=3)),
     Figure("gateway_start", "spawn to `initialize` answered", "ms", Target(p50=800)),
+    Figure("gateway_growth", "memory after 2,000 programs, 50 at once", "MB", Target(most=5)),
     Figure("gateway_list", "`tools/list` of 200 exposed tools", "ms", Target(p50=20)),
 )
 ECHO = (sys.executable, str(Path(__file__).with_name("echo_server.py")))
@@ -43,7 +44,7 @@ _HELLO = {
 
 
 class Connection:
-    """One request after another to a process."""
+    """Requests to a process, one after another or many at once."""
 
     def __init__(self, process: anyio.abc.Process) -> None:
         if process.stdin is None or process.stdout is None:
@@ -53,18 +54,31 @@ class Connection:
         self._rest = b""
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
-        self._number += 1
-        message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
-        await self._stdin.send(json.dumps(message).encode() + b"\n")
-        while True:
-            line, found, rest = self._rest.partition(b"\n")
-            if not found:
-                self._rest += await self._stdout.receive()
-                continue
-            self._rest = rest
-            answer = json.loads(line)
-            if answer.get("id") == self._number:
-                return answer["result"]
+        return (await self._requests(method, [params]))[0]
+
+    async def call_together(self, tool: str, calls: Sequence[Mapping[str, Any]]) -> list[Any]:
+        given = [{"name": tool, "arguments": arguments} for arguments in calls]
+        return await self._requests("tools/call", given)
+
+    async def _requests(self, method: str, several: Sequence[Mapping[str, Any]]) -> list[Any]:
+        first, answers = self._number + 1, {}
+        lines = []
+        for params in several:
+            self._number += 1
+            message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
+            lines.append(json.dumps(message).encode() + b"\n")
+        await self._stdin.send(b"".join(lines))
+        while len(answers) < len(several):
+            answer = json.loads(await self._line())
+            if answer.get("id", 0) >= first:
+                answers[answer["id"]] = answer["result"]
+        return [answers[number] for number in range(first, self._number + 1)]
+
+    async def _line(self) -> bytes:
+        while b"\n" not in self._rest:
+            self._rest += await self._stdout.receive()
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
 
     async def hello(self) -> None:
         await self.request("initialize", _HELLO)
@@ -118,6 +132,7 @@ async def pml(plan: Plan) -> Samples:
             await direct.hello()
             await ours.hello()
             samples = await _by_turns(direct, ours, plan)
+            samples["gateway_growth"] = [await _growth(ours, process.pid, plan)]
             process.kill()
             server.kill()
     return {**samples, "gateway_start": starts}
@@ -157,3 +172,27 @@ async def _by_turns(direct: Connection, ours: Connection, plan: Plan) -> Samples
         await ours.request("tools/list", {})
         found["gateway_list"].append(time.perf_counter() - began)
     return found
+
+
+async def _growth(ours: Connection, pid: int, plan: Plan) -> float:
+    """Give by how much more memory is held after many programs, in bytes."""
+    for _ in range(5):
+        await _crowd(ours)
+    before = _held(pid)
+    for _ in range(plan.count(40)):
+        await _crowd(ours)
+    return _held(pid) - before
+
+
+async def _crowd(ours: Connection) -> None:
+    """Run 50 programs at once, each with calls of its own; every answer must be its own."""
+    code = "return (await Promise.all([1, 2].map(() => mcp.echo.echo({text: args})))).join()"
+    programs = {f"p{number}": {"code": code, "args": f"p{number}"} for number in range(50)}
+    results = await ours.call_together("execute", list(programs.values()))
+    expect([one["structuredContent"]["result"] for one in results], [f"{n},{n}" for n in programs])
+
+
+def _held(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    [line] = [line for line in status.splitlines() if line.startswith("VmRSS")]
+    return int(line.split()[1]) * 1024.0
