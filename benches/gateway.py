@@ -176,7 +176,7 @@ async def _by_turns(direct: Connection, ours: Connection, plan: Plan) -> Samples
 
 async def _growth(ours: Connection, pid: int, plan: Plan) -> float:
     """Give by how much more memory is held after many programs, in bytes."""
-    for _ in range(5):
+    for _ in range(plan.count(20, 5)):  # until as many as ever run at once have run
         await _crowd(ours)
     before = _held(pid)
     for _ in range(plan.count(40)):
