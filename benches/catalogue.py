@@ -21,6 +21,7 @@ from benches import (
 )
 from benches.peers import (
     deno_worker,
+    fastmcp_proxy,
     mcp_sdk,
     minimal_client,
     monty,
@@ -56,6 +57,7 @@ PEERS: dict[str, ModuleType] = {
     "deno_worker": deno_worker,
     "minimal_client": minimal_client,
     "mcp_sdk": mcp_sdk,
+    "fastmcp_proxy": fastmcp_proxy,
 }
 
 

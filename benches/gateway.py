@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,18 @@ from pml.trust import trust_workspace
 
 KIND = "gateway"
 FIGURES = (
-    Figure("gateway_direct", "exposed tool, over a direct call", "ms", Target(p50=0.6)),
+    Figure(
+        "gateway_direct",
+        "exposed tool, over a direct call",
+        "ms",
+        Target(p50=0.6, against={"fastmcp_proxy": 0.5}),
+    ),
     Figure("gateway_execute", "program of 3 calls, over 3 direct calls", "ms", Target(p50=3)),
     Figure("gateway_start", "spawn to `initialize` answered", "ms", Target(p50=800)),
+    Figure("gateway_growth", "memory after 2,000 programs, 50 at once", "MB", Target(most=5)),
     Figure("gateway_list", "`tools/list` of 200 exposed tools", "ms", Target(p50=20)),
 )
-_ECHO = (sys.executable, str(Path(__file__).with_name("echo_server.py")))
+ECHO = (sys.executable, str(Path(__file__).with_name("echo_server.py")))
 _PROGRAM = """const out = [];
 for (const text of ['a', 'b', 'c']) out.push(await mcp.echo.echo({text}));
 return out.join('')"""
@@ -38,7 +44,7 @@ _HELLO = {
 
 
 class Connection:
-    """One request after another to a process."""
+    """Requests to a process, one after another or many at once."""
 
     def __init__(self, process: anyio.abc.Process) -> None:
         if process.stdin is None or process.stdout is None:
@@ -48,18 +54,34 @@ class Connection:
         self._rest = b""
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
-        self._number += 1
-        message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
-        await self._stdin.send(json.dumps(message).encode() + b"\n")
-        while True:
-            line, found, rest = self._rest.partition(b"\n")
-            if not found:
-                self._rest += await self._stdout.receive()
-                continue
-            self._rest = rest
-            answer = json.loads(line)
-            if answer.get("id") == self._number:
-                return answer["result"]
+        return (await self._requests(method, [params]))[0]
+
+    async def call_together(self, tool: str, calls: Sequence[Mapping[str, Any]]) -> list[Any]:
+        given = [{"name": tool, "arguments": arguments} for arguments in calls]
+        return await self._requests("tools/call", given)
+
+    async def _requests(self, method: str, several: Sequence[Mapping[str, Any]]) -> list[Any]:
+        first, answers = self._number + 1, {}
+        lines = []
+        for params in several:
+            self._number += 1
+            message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
+            lines.append(json.dumps(message).encode() + b"\n")
+        await self._stdin.send(b"".join(lines))
+        while len(answers) < len(several):
+            answer = json.loads(await self._line())
+            if answer.get("id", 0) >= first:
+                answers[answer["id"]] = answer["result"]
+        return [answers[number] for number in range(first, self._number + 1)]
+
+    async def _line(self) -> bytes:
+        while b"\n" not in self._rest:
+            self._rest += await self._stdout.receive()
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    async def hello(self) -> None:
+        await self.request("initialize", _HELLO)
 
     async def call(self, tool: str, **arguments: Any) -> Any:
         return await self.request("tools/call", {"name": tool, "arguments": arguments})
@@ -72,7 +94,7 @@ def _project(temporary: str) -> dict[str, str]:
     off = {"mode": "off"}
     config = {
         "mcpServers": {
-            "echo": {"command": _ECHO[0], "args": [_ECHO[1]], "sandbox": off},
+            "echo": {"command": ECHO[0], "args": [ECHO[1]], "sandbox": off},
             "many": {"command": sys.executable, "args": [many], "sandbox": off},
         },
         "permissions": {"allow": ["echo", "many"]},
@@ -99,42 +121,78 @@ async def pml(plan: Plan) -> Samples:
         for _ in range(plan.count(10, 3)):
             began = time.perf_counter()
             async with await _started(environ) as process:
-                await Connection(process).request("initialize", _HELLO)
+                await Connection(process).hello()
                 starts.append(time.perf_counter() - began)
                 process.kill()
         async with (
-            await anyio.open_process(_ECHO) as server,
+            await anyio.open_process(ECHO) as server,
             await _started(environ) as process,
         ):
             direct, ours = Connection(server), Connection(process)
-            await direct.request("initialize", _HELLO)
-            await ours.request("initialize", _HELLO)
+            await direct.hello()
+            await ours.hello()
             samples = await _by_turns(direct, ours, plan)
+            samples["gateway_growth"] = [await _growth(ours, process.pid, plan)]
             process.kill()
             server.kill()
     return {**samples, "gateway_start": starts}
 
 
-async def _by_turns(direct: Connection, ours: Connection, plan: Plan) -> Samples:
-    listed = await ours.request("tools/list", {})
-    expect(sum("__" in tool["name"] for tool in listed["tools"]), 201)
-    found: Samples = {"gateway_direct": [], "gateway_execute": [], "gateway_list": []}
+async def over_direct(direct: Connection, other: Connection, tool: str, plan: Plan) -> list[float]:
+    """Give what a call costs more through another way, call by call."""
+    found: list[float] = []
     for turn in range(plan.count(1000) + 50):
         if turn == 50:  # what came before was warming up
             settle()
-            found = {name: [] for name in found}
+            found.clear()
         began = time.perf_counter()
         expect((await direct.call("echo", text="a"))["content"][0]["text"], "a")
         first = time.perf_counter()
-        expect((await ours.call("echo__echo", text="a"))["content"][0]["text"], "a")
-        second = time.perf_counter()
-        found["gateway_direct"].append((second - first) - (first - began))
+        expect((await other.call(tool, text="a"))["content"][0]["text"], "a")
+        found.append((time.perf_counter() - first) - (first - began))
+    return found
+
+
+async def _by_turns(direct: Connection, ours: Connection, plan: Plan) -> Samples:
+    listed = await ours.request("tools/list", {})
+    expect(sum("__" in tool["name"] for tool in listed["tools"]), 201)
+    found: Samples = {"gateway_direct": await over_direct(direct, ours, "echo__echo", plan)}
+    found["gateway_execute"] = []
+    for _ in range(plan.count(1000)):
+        began = time.perf_counter()
+        for text in "abc":
+            expect((await direct.call("echo", text=text))["content"][0]["text"], text)
+        first = time.perf_counter()
         result = await ours.call("execute", code=_PROGRAM)
-        third = time.perf_counter()
+        found["gateway_execute"].append((time.perf_counter() - first) - (first - began))
         expect(result["structuredContent"]["result"], "abc")
-        found["gateway_execute"].append((third - second) - 3 * (first - began))
+    found["gateway_list"] = []
     for _ in range(plan.count(100)):
         began = time.perf_counter()
         await ours.request("tools/list", {})
         found["gateway_list"].append(time.perf_counter() - began)
     return found
+
+
+async def _growth(ours: Connection, pid: int, plan: Plan) -> float:
+    """Give by how much more memory is held after many programs, in bytes."""
+    for _ in range(plan.count(20, 5)):  # until as many as ever run at once have run
+        await _crowd(ours)
+    before = _held(pid)
+    for _ in range(plan.count(40)):
+        await _crowd(ours)
+    return _held(pid) - before
+
+
+async def _crowd(ours: Connection) -> None:
+    """Run 50 programs at once, each with calls of its own; every answer must be its own."""
+    code = "return (await Promise.all([1, 2].map(() => mcp.echo.echo({text: args})))).join()"
+    programs = {f"p{number}": {"code": code, "args": f"p{number}"} for number in range(50)}
+    results = await ours.call_together("execute", list(programs.values()))
+    expect([one["structuredContent"]["result"] for one in results], [f"{n},{n}" for n in programs])
+
+
+def _held(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    [line] = [line for line in status.splitlines() if line.startswith("VmRSS")]
+    return int(line.split()[1]) * 1024.0

@@ -59,11 +59,11 @@ def is_secret_path(path: str) -> str | None:
     parts = PurePosixPath(plain).parts
     if not parts:
         return None
-    for folder, reason in _FOLDERS.items():
-        if folder in parts:
-            return reason
+    for folder in _FOLDERS.keys() & parts:
+        return _FOLDERS[folder]
+    whole = f"/{'/'.join(parts)}"
     for tail, reason in _TAILS.items():
-        if f"/{'/'.join(parts)}".endswith(f"/{tail}"):
+        if whole.endswith(tail) and whole.endswith(f"/{tail}"):
             return reason
     return _by_name(parts[-1].partition(":")[0])  # Windows: `.env::$DATA` is the file itself
 

@@ -82,11 +82,7 @@ class Gate:
         entry = self.journal.known(call.id, call.tool, arguments) if self.journal else None
         if entry is not None:
             return self._from_journal(entry)
-        decision = self._rights.decide(call.tool)
-        if decision.outcome == Outcome.DENY:
-            self._audit("call_denied", call, arguments, rule=decision.rule)
-            raise CallDeniedError(call.tool, decision.rule or "?", decision.place)
-        self._rights.tools.check(call.tool)  # what cannot be called is not asked about
+        decision = self._permitted(call, arguments)
         asks, reason = self._doubts(call, decision)
         if asks and call.tool not in self._always:
             self._audit("approval_asked", call, arguments, rule=decision.rule, reason=reason)
@@ -94,10 +90,25 @@ class Gate:
             return SUSPEND
         return await self._carry_out(call, arguments, by=decision.rule)
 
-    def must_ask(self, call: Call) -> bool:
-        """Say whether a call would wait for the human; writes nothing down."""
+    async def answer_unasked(self, call: Call) -> Any:
+        """Answer a call that nobody is asked about; else give `SUSPEND`: nothing has happened."""
+        arguments = argument_hash(call.args)
+        try:
+            decision = self._permitted(call, arguments)
+            if self._doubts(call, decision)[0]:
+                return SUSPEND
+            return await self._carry_out(call, arguments, by=decision.rule)
+        except PmlError as error:
+            raise as_tool_error(error) from None
+
+    def _permitted(self, call: Call, arguments: str) -> Decision:
+        """Give the decision on a call that is not denied and can be made."""
         decision = self._rights.decide(call.tool)
-        return decision.outcome != Outcome.DENY and self._doubts(call, decision)[0]
+        if decision.outcome == Outcome.DENY:
+            self._audit("call_denied", call, arguments, rule=decision.rule)
+            raise CallDeniedError(call.tool, decision.rule or "?", decision.place)
+        self._rights.tools.check(call.tool)  # what cannot be called is not asked about
+        return decision
 
     def _doubts(self, call: Call, decision: Decision) -> tuple[bool, str | None]:
         """Say whether a call that is not denied is asked about, and why if a rule allows it."""
@@ -215,7 +226,9 @@ def _secret_file(call: Call) -> str | None:
     """Say why a call is asked about although it is allowed: it names a file that holds secrets."""
     for name, value in call.args.items():
         for text in _texts(value):
-            reason = is_secret_path(text) or is_secret_path(urllib.parse.unquote(text))
+            reason = is_secret_path(text)
+            if reason is None and "%" in text:
+                reason = is_secret_path(urllib.parse.unquote(text))
             if reason is not None:
                 return f"`{printable(name, 60)}` names a file that looks secret: {reason}"
     return None

@@ -169,8 +169,7 @@ async def call_directly(tool: str, arguments: Mapping[str, Any], rights: Rights)
     nothing has happened, and `execute(one_call(...))` can wait for the word. Raises `ToolError`.
     """
     gate = Gate(rights, fresh_id(), raw=True)
-    call = Call(1, tool, dict(arguments))
-    return SUSPEND if gate.must_ask(call) else await gate.answer(call)
+    return await gate.answer_unasked(Call(1, tool, dict(arguments)))
 
 
 async def resume(run: str, rights: Rights, office: Office) -> Run:

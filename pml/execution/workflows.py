@@ -11,6 +11,7 @@ counts from the moment that file names it. A verdict is a file of its own, so th
 while another process waits. Nothing here decides and nothing here asks.
 """
 
+import base64
 import contextlib
 import dataclasses
 import fcntl
@@ -54,14 +55,14 @@ LIFETIME_SECONDS = 7 * 24 * 3600.0
 """A run that nobody asked for in a week is not waited for."""
 
 _ID = re.compile(r"[a-z2-7]{10}")
-_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _ID_CHARACTERS = 10  # 50 random bits
 _OUTCOME = "outcome.json"
 
 
 def fresh_id() -> str:
     """Give a name that nobody guesses and that is easily typed."""
-    return "".join(secrets.choice(_LETTERS) for _ in range(_ID_CHARACTERS))
+    random = base64.b32encode(secrets.token_bytes(_ID_CHARACTERS))
+    return random[:_ID_CHARACTERS].decode().lower()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ the stateless era is added here. `requestState` is sealed by the SDK's own bound
 
 import contextlib
 import dataclasses
-import difflib
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
@@ -16,7 +15,11 @@ import anyio
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    ToolsListChanged,
+)
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
@@ -26,10 +29,9 @@ from pml.gateway.asking import Context, is_modern
 from pml.gateway.bench import Bench, Benches
 from pml.gateway.calls import Call, Result
 from pml.gateway.definitions import ABORT, CONTINUE, DISCOVER, EXECUTE, definitions, instructions
-from pml.gateway.errors import UnknownToolError
-from pml.gateway.exposing import Exposed, definition, exposed, exposed_servers, wire_name
+from pml.gateway.exposing import definition
+from pml.gateway.offering import Offer
 from pml.gateway.transport import Told, opened_wire
-from pml.policy import visible
 
 NAME = "pml"
 _STATE_SECONDS = 3600.0  # a human may take so long before a 2026 client's retry
@@ -65,8 +67,8 @@ class Front:
         """Take benches from whoever makes them; `told` hears what the human should know."""
         self._benches = benches
         self._options = options
-        self._told = told
-        self._exposed: tuple[object, int, tuple[str, ...], Exposed] | None = None
+        self._offer = Offer(options.expose, told)
+        self.bus = InMemorySubscriptionBus()
         self.stamp: Mapping[str, Any] = {}
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
@@ -82,7 +84,7 @@ class Front:
         try:
             async with self._benches.using() as bench:
                 own = [] if self._options.only else definitions(bench.config.approvals)
-                found = await self._offered(bench)
+                found = await self._offer.listed(bench)
         except PmlError:  # an unusable configuration is told at every call
             return definitions("human")
         return own + [definition(name, tool) for name, tool in found.tools.items()]
@@ -91,53 +93,27 @@ class Front:
         name, arguments = _named(context.params)
         try:
             async with self._benches.using() as bench:
+                await self._tell_changes(context, bench)
                 call = Call(context, bench, arguments)
-                tool = _TOOLS.get(name)
-                if tool is not None and not self._options.only:
-                    return await tool(call)
-                return await calls.call_exposed(call, await self._tool(bench, name))
+                if name in self._own:
+                    return await _TOOLS[name](call)
+                return await calls.call_exposed(
+                    call, await self._offer.tool(bench, name, self._own)
+                )
         except PmlError as error:
             return calls.failed(error)
 
-    async def _tool(self, bench: Bench, name: str) -> str:
-        """Give the id of an exposed tool by any of its names; raises if there is none."""
-        wanted = wire_name(_as_id(name)) if ":" in name or name.startswith("mcp.") else name
-        found = self._known(bench)
-        if wanted not in found.tools:
-            found = await self._offered(bench)
-        for refused in found.refused:
-            if refused.name == wanted:
-                raise refused
-        if wanted not in found.tools:
-            own = () if self._options.only else tuple(_TOOLS)
-            names = (*own, *found.tools)
-            raise UnknownToolError(name, difflib.get_close_matches(name[:100], names, n=3))
-        return found.tools[wanted].id
+    @property
+    def _own(self) -> tuple[str, ...]:
+        return () if self._options.only else tuple(_TOOLS)
 
-    async def _offered(self, bench: Bench) -> Exposed:
-        """Give what is exposed, asking servers that were never listed."""
-        patterns = self._patterns(bench)
-        if patterns:
-            await bench.catalog.refresh(exposed_servers(patterns, bench.catalog.names))
-        return self._known(bench)
-
-    def _known(self, bench: Bench) -> Exposed:
-        """Give what is exposed, as far as lists are known; computed when they change."""
-        patterns, catalog = self._patterns(bench), bench.catalog
-        servers = exposed_servers(patterns, catalog.names)
-        listings = [one for one in map(catalog.known, servers) if one is not None]
-        kept, key = self._exposed, (bench.config.permissions, catalog.version, patterns)
-        if kept is not None and kept[0] is key[0] and kept[1:3] == key[1:]:
-            return kept[3]
-        tools = [tool for listing in listings for tool in listing.tools]
-        found = exposed(visible(tools, bench.config.permissions), patterns)
-        for refused in found.refused:
-            self._told(f"{refused.message}; {refused.hint}")
-        self._exposed = (*key, found)
-        return found
-
-    def _patterns(self, bench: Bench) -> tuple[str, ...]:
-        return (*bench.config.expose, *self._options.expose)
+    async def _tell_changes(self, context: Context, bench: Bench) -> None:
+        """Tell a client whose list of tools is no longer the one it was given."""
+        if not self._offer.has_changed(bench):
+            return
+        await self.bus.publish(ToolsListChanged())
+        if not is_modern(context):
+            await context.session.send_tool_list_changed()
 
     def _shaped(self, context: Context, result: Result) -> Result:
         """Add what the stateless era demands of every result."""
@@ -173,7 +149,7 @@ def _server(options: Options, front: Front, words: str) -> Server[Any]:
         instructions=words,
         on_list_tools=_unused,
         on_call_tool=_unused,
-        on_subscriptions_listen=ListenHandler(InMemorySubscriptionBus()),
+        on_subscriptions_listen=ListenHandler(front.bus),
     )
     security = RequestStateSecurity(keys=[options.key], ttl=_STATE_SECONDS)
     server.middleware[:] = [RequestStateBoundary(security, default_audience=NAME), front]
@@ -206,11 +182,3 @@ def _named(params: Mapping[str, Any] | None) -> tuple[str, Mapping[str, Any]]:
     if not isinstance(name, str) or not isinstance(arguments, Mapping | None):
         raise MCPError(code=INVALID_PARAMS, message="`name` is a string, `arguments` an object")
     return name, arguments or {}
-
-
-def _as_id(name: str) -> str:
-    """Give `server:tool` for `mcp.server.tool`."""
-    if not name.startswith("mcp."):
-        return name
-    server, _, tool = name.removeprefix("mcp.").partition(".")
-    return f"{server}:{tool}"

@@ -6,11 +6,13 @@ tool part for anything. Letters of another case are other letters. Rules and ids
 program chooses the names it calls): every question is answered in polynomial time.
 """
 
+import functools
 import re
 
 _ANY = "*"
 _COLON = ":"
 _WILD = re.compile(r"[*?]{2,}")
+_MOST_KEPT = 1024  # compiled rules: those of a configuration, asked about at every call
 
 
 def rule_matches(rule: str, tool: str) -> bool:
@@ -23,6 +25,7 @@ def rule_covers(a: str, b: str) -> bool:
     return _compiled(_spread(normal(a)), single="[^*]").fullmatch(normal(b)) is not None
 
 
+@functools.lru_cache(_MOST_KEPT)
 def matcher(rule: str) -> re.Pattern[str]:
     """Give what matches the ids (with their colon) that a rule speaks of."""
     return _compiled(normal(rule), single=".")

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,6 +41,34 @@ async def test_an_exposed_tool_is_listed_and_called_directly(
     assert workspace.effects == ["two", "two", "two"]
     lines = (next(workspace.state.glob("workspaces/*/audit.jsonl"))).read_text(encoding="utf-8")
     assert lines.count('"call_executing"') == 3
+
+
+async def test_a_client_is_told_once_when_its_list_has_changed(workspace: Workspace) -> None:
+    workspace.configure(permissions={"allow": ["counter"]}, expose=["counter:one"])
+    async with connected(workspace) as client:
+        assert names(await client.request("tools/list")) == ["counter__one"]
+        await client.call("execute", code="1")
+        assert client.notified == []
+        workspace.configure(permissions={"allow": ["counter"]}, expose=["counter:two"])
+        await client.call("execute", code="1")
+        await client.call("execute", code="1")
+        assert [one["method"] for one in client.notified] == ["notifications/tools/list_changed"]
+        assert names(await client.request("tools/list")) == ["counter__two"]
+
+
+async def test_a_modern_client_hears_of_it_on_its_subscription(workspace: Workspace) -> None:
+    workspace.configure(permissions={"allow": ["counter"]}, expose=["counter:one"])
+    async with connected(workspace, modern=True) as client:
+        await client.request("tools/list")
+        filters = {"notifications": {"toolsListChanged": True}}
+        await client.begin("subscriptions/listen", filters)
+        await client.call("execute", code="1")
+        workspace.configure(permissions={"allow": ["counter"]}, expose=["counter:two"])
+        await client.call("execute", code="1")
+        with anyio.fail_after(30):
+            while not any("list_changed" in one["method"] for one in client.notified):
+                await client.call("execute", code="1")
+        assert names(await client.request("tools/list")) == ["counter__two"]
 
 
 @ERAS
