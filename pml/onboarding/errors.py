@@ -4,6 +4,11 @@
     ├── EntryTakenError       entry_taken: `pml` in a client's file is another server
     ├── FileRefusedError      file_refused: not a file that we would write
     ├── TomlInvalidError      toml_invalid: a client's file is no TOML
+    ├── CloudInvalidError     cloud_invalid: not the address of a cloud
+    ├── CloudTakenError       cloud_taken: `.pml.json` names another cloud
+    ├── CloudMissingError     cloud_missing: a key, and no cloud that it is for
+    ├── NotTakenError         not_taken: a server that PML cannot take over
+    │   └── KeyConflictError      key_conflict: a variable has another value already
     └── WriteFailedError      write_failed: one file could not be written, so none was
 
 None repeats a value of a file: it may be a key.
@@ -53,6 +58,55 @@ class TomlInvalidError(OnboardingError):
         """Name the place."""
         place = f":{line}:{column}" if line is not None else ""
         super().__init__(f"{file}{place}: {reason}", line=line, column=column)
+
+
+class CloudInvalidError(OnboardingError):
+    """No cloud can be there."""
+
+    code = "cloud_invalid"
+
+    def __init__(self, fact: str, hint: str | None) -> None:
+        """Say what is wrong with the address."""
+        super().__init__(f"the cloud's address cannot be used: {fact}", hint=hint)
+
+
+class CloudTakenError(OnboardingError):
+    """Another cloud is configured."""
+
+    code = "cloud_taken"
+
+    def __init__(self, file: Path) -> None:
+        """Name the file."""
+        super().__init__(f"{file} names another cloud", hint="change `cloud.url` there by hand")
+
+
+class CloudMissingError(OnboardingError):
+    """A key without a cloud would be used by nothing."""
+
+    code = "cloud_missing"
+
+    def __init__(self, file: Path) -> None:
+        """Name where no cloud is."""
+        super().__init__(f"{file} names no cloud that the key is for", hint="add --cloud URL")
+
+
+class NotTakenError(OnboardingError):
+    """A server that stays with its client; the message is the reason."""
+
+    code = "not_taken"
+
+
+class KeyConflictError(NotTakenError):
+    """A variable that is needed has another value."""
+
+    code = "key_conflict"
+
+    def __init__(self, name: str, file: Path) -> None:
+        """Name the variable, never a value."""
+        super().__init__(
+            f"{name} has another value already, in {file} or in the environment",
+            hint=f"rename or remove {name} there, then run pml init again",
+        )
 
 
 class WriteFailedError(OnboardingError):

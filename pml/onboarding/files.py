@@ -42,6 +42,9 @@ class FileChange:
     backup: Path | None = None
     """Where the old content is kept."""
 
+    added: str = ""
+    """What is new in it, fit to be shown: nothing of the file, whose other lines may hold keys."""
+
     @property
     def action(self) -> Action:
         """Say what happens to the file."""

@@ -13,12 +13,16 @@ _KEYS = frozenset((".env", "/.env", "**/.env", "*.env", ".env*", "/.env*"))
 _HEADING = "# PML: private to this machine, but for the lockfile"
 
 
-def with_ignored(text: str, *, keys: bool) -> str:
-    """Give the text with the rules that are missing at its end."""
+def with_ignored(text: str, *, backups: Sequence[str] = ()) -> str:
+    """Give the text with the rules that are missing at its end.
+
+    A backup has the keys that its file may have, and no rule that the user has for that file.
+    """
     rules = [_normal(line) for line in text.splitlines()]
     missing = list(_missing_folder_rules(rules))
-    if keys and not _ignores_keys(rules):
+    if not _ignores_keys(rules):
         missing += KEY_RULES
+    missing += [f"/{one}" for one in backups if f"/{one}" not in rules]
     if not missing:
         return text
     end = "\r\n" if "\r\n" in text else "\n"

@@ -1,32 +1,21 @@
-"""Which files `pml init` makes or changes, as data; and trust for what it made from nothing.
-
-Only a configuration that this very run wrote where there was none is trusted: it starts nothing
-and allows reading alone. One that came with the workspace waits for `pml trust`, whoever runs
-`pml init`: a model in a hostile clone may be the one. So does a lockfile that was there before.
-"""
+"""Which files `pml init` makes or changes, as data. Reads and decides; writes nothing."""
 
 import dataclasses
-import datetime
-import json
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from pml.config import names, parsing
+from pml.config.expansion import WORKSPACE_NAMES
 from pml.config.rewriting import parsed, with_member
-from pml.onboarding import codex
-from pml.onboarding.clients import (
-    NAME,
-    Client,
-    Program,
-    Surroundings,
-    entry_of,
-    file_of,
-    runs_pml,
-    section_of,
-)
-from pml.onboarding.errors import EntryTakenError
-from pml.onboarding.files import FileChange, free_backup, read_own, text_of
+from pml.onboarding.clients import Client, Program, Surroundings
+from pml.onboarding.entries import client_change, json_text
+from pml.onboarding.errors import CloudInvalidError, CloudMissingError, CloudTakenError
+from pml.onboarding.files import FileChange, read_own, text_of
 from pml.onboarding.ignoring import with_ignored
-from pml.trust import load, store_of, trust_loaded
+from pml.onboarding.importing import Found, Taken, find_servers, needed_variables
+from pml.onboarding.keeping import Vault
 from pml.workspace import CONFIG_NAME
 
 DEFAULT: Mapping[str, Any] = {
@@ -35,17 +24,64 @@ DEFAULT: Mapping[str, Any] = {
         "allow": [
             "filesystem:read_*",
             "filesystem:list_*",
-            "filesystem:directory_tree",
-            "filesystem:get_file_info",
-            "filesystem:grep",
-            "filesystem:search_files",
+            "filesystem:directory_*",
+            "filesystem:get_*",
+            "filesystem:grep*",
+            "filesystem:search_*",
             "json",
+            "text",
+            "math",
+            "datetime",
+            "csv:parse",
+            "csv:stringify",
+            "csv:query",
+            "csv:aggregate",
+            "crypto:hash*",
+            "crypto:hmac",
+            "crypto:uuid",
+            "crypto:random_bytes",
+            "crypto:encode",
+            "crypto:decode",
+            "crypto:compare",
+            "diff:unified",
+            "diff:file*",
+            "diff:words",
+            "diff:json",
+            "diff:apply",
         ],
         "deny": [],
     },
     "mcpServers": {},
 }
-"""Reading the workspace is allowed, everything else is asked about, and nothing is started."""
+"""Reading the workspace and computing are allowed, everything else is asked about, and nothing is
+started. A tool that reads files is allowed by a wildcard: the rule that names a tool exactly allows
+it files that look secret, too. `csv`, `crypto` and `diff` by their tools: servers have these names.
+"""
+
+KEY_NAME = "PML_API_KEY"
+"""The variable of the cloud's key."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cloud:
+    """The cloud that is to be used."""
+
+    url: str | None = None
+    """None: the one that `.pml.json` names."""
+
+    key: str | None = dataclasses.field(default=None, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wishes:
+    """What is to be set up."""
+
+    client: Client
+    program: Program
+    take_over: bool = False
+    """Whether the servers of the clients are."""
+
+    cloud: Cloud = Cloud()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,10 +89,19 @@ class SetupPlan:
     """What would be written."""
 
     around: Surroundings
+    wishes: Wishes
     config: FileChange
     """`.pml.json`."""
 
     others: tuple[FileChange, ...]
+    found: Found
+    """The servers of the clients; they are in `config` if that was wished."""
+
+    unset: tuple[str, ...] = ()
+    """Variables that the user still has to set."""
+
+    note: str | None = None
+    """What the user should know about the client's file."""
 
     @property
     def changes(self) -> tuple[FileChange, ...]:
@@ -64,77 +109,104 @@ class SetupPlan:
         return (self.config, *self.others)
 
     @property
+    def taken(self) -> tuple[Taken, ...]:
+        """The servers that are taken over."""
+        return self.found.taken if self.wishes.take_over else ()
+
+    @property
     def is_needed(self) -> bool:
         """Say whether anything is to be done."""
         return any(change.is_written for change in self.changes)
 
     @property
-    def changes_existing(self) -> bool:
-        """Say whether a file that is there would become another."""
-        return any(change.action == "changed" for change in self.changes)
+    def is_careful(self) -> bool:
+        """Say whether a file that is there would become another, or programs could start."""
+        return bool(self.taken) or any(change.action == "changed" for change in self.changes)
 
 
-def plan_setup(around: Surroundings, client: Client, program: Program) -> SetupPlan:
+def plan_setup(around: Surroundings, wishes: Wishes) -> SetupPlan:
     """Say what is to be written; raises for a file that cannot be read or must not be written."""
     root = around.workspace
     path = root / CONFIG_NAME
     before = read_own(path, root)
-    after = before if before is not None else _text(DEFAULT).encode()
-    config = FileChange(path, before, after)
-    return SetupPlan(around, config, (_client(around, client, program), _ignore(around)))
+    there = _servers_there(before, path, around)
+    _check_cloud(wishes.cloud)
+    vault = Vault(around.environ, root)
+    found = find_servers(around, vault, there)
+    if not wishes.take_over:
+        vault = Vault(around.environ, root)
+    if wishes.cloud.key:
+        vault.keep((KEY_NAME,), wishes.cloud.key)
+    config = _config(path, before, found.taken if wishes.take_over else (), wishes.cloud)
+    _servers_there(config.after, path, around)  # what we write can be read
+    client, note = client_change(around, wishes.client, wishes.program)
+    keys = vault.change()
+    others = (client, _ignore(around, client.backup), *([keys] if keys else []))
+    unset = _unset(found.taken, vault, around) if wishes.take_over else ()
+    return SetupPlan(around, wishes, config, others, found, unset, note)
 
 
-def trust_created(plan: SetupPlan, now: datetime.datetime) -> bool:
-    """Trust the configuration if this plan made it from nothing; say whether it did."""
-    if plan.config.before is not None or plan.config.after is None:
-        return False
-    around = plan.around
-    store = store_of(around.workspace, around.environ, around.home)
-    loaded = load(around.workspace, around.environ, around.home, store.made_key())
-    if loaded.content != plan.config.after:  # somebody has written it meanwhile
-        return False
-    trust_loaded(store, dataclasses.replace(loaded, lockfile=None), now)
-    return True
+def _servers_there(content: bytes | None, path: Path, around: Surroundings) -> frozenset[str]:
+    """Give the names of the servers, in lower case; raises if the file cannot be used at all."""
+    if content is None:
+        return frozenset()
+    home = Path(os.path.realpath(around.home))
+    given = parsing.Surroundings(around.workspace, around.environ, home)
+    config = parsing.parse_config(content, path, given)
+    known = [one.name for one in (*config.servers, *config.private_mcps)]
+    return frozenset(name.lower() for name in (*known, *config.unusable))
 
 
-def _client(around: Surroundings, client: Client, program: Program) -> FileChange:
-    path = file_of(client, around)
-    before = read_own(path, None if client is Client.CODEX else around.workspace)
-    entry, text = entry_of(client, program, around), text_of(before, path)
-    if client is Client.CODEX:
-        there = codex.present(text, path)
-        after = text if there is not None else codex.with_entry(text, entry, path)
-    else:
-        there = _present(text, client, path)
-        after = text if there is not None else _with_entry(text, client, entry, path)
-    if there is not None and not runs_pml(there):
-        raise EntryTakenError(path, str(there.get("command", "nothing")))
-    changed = after.encode()
-    backup = free_backup(path) if before is not None and changed != before else None
-    return FileChange(path, before, changed, backup=backup)
+def _unset(taken: tuple[Taken, ...], vault: Vault, around: Surroundings) -> tuple[str, ...]:
+    """Give the variables that servers ask for and that neither `.env` nor the environment has."""
+    asked = {name for one in taken for name in needed_variables(one.entry)}
+    kept = vault.names() | set(WORKSPACE_NAMES)
+    return tuple(sorted(n for n in asked - kept if not around.environ.get(n, "").strip()))
 
 
-def _present(text: str, client: Client, path: Any) -> Mapping[str, Any] | None:
-    if not text.strip():
-        return None
-    root = parsed(text, path, relaxed=True).root
-    servers = root.value.get(section_of(client)) if root and isinstance(root.value, dict) else None
-    entry = servers.get(NAME) if isinstance(servers, dict) else None
-    return entry if isinstance(entry, dict) or entry is None else {}
+def _check_cloud(cloud: Cloud) -> None:
+    complaint = names.url(cloud.url, needs_tls=True) if cloud.url is not None else None
+    if complaint is not None:
+        raise CloudInvalidError(complaint.fact, complaint.hint)
 
 
-def _with_entry(text: str, client: Client, entry: Mapping[str, Any], path: Any) -> str:
-    if not text.strip():
-        return _text({section_of(client): {NAME: entry}})
-    return with_member(text, (section_of(client), NAME), dict(entry), file=path)
+def _config(
+    path: Path, before: bytes | None, taken: tuple[Taken, ...], cloud: Cloud
+) -> FileChange:
+    servers = {one.name: dict(one.entry) for one in taken}
+    wanted = {"url": cloud.url, "apiKey": f"${{{KEY_NAME}}}"} if cloud.url else None
+    if before is None:
+        if cloud.key and not wanted:
+            raise CloudMissingError(path)
+        more = {"cloud": wanted} if wanted else {}
+        text = json_text({**DEFAULT, "mcpServers": servers, **more})
+        return FileChange(path, None, text.encode(), added=text)
+    text = _with_cloud(text_of(before, path), path, wanted, has_key=bool(cloud.key))
+    added: dict[str, Any] = {} if text.encode() == before else {"cloud": wanted}
+    for name, entry in servers.items():
+        at = (*parsed(text, path).written(("mcpServers",)), name)
+        text = with_member(text, at, entry, file=path)
+    added |= {"mcpServers": servers} if servers else {}
+    return FileChange(path, before, text.encode(), added=json_text(added) if added else "")
 
 
-def _ignore(around: Surroundings) -> FileChange:
+def _with_cloud(text: str, path: Path, wanted: Mapping[str, Any] | None, *, has_key: bool) -> str:
+    root = parsed(text, path).root
+    there = root.value.get("cloud") if root else None
+    if there is None and wanted:
+        return with_member(text, ("cloud",), dict(wanted), file=path)
+    if there is None and has_key:
+        raise CloudMissingError(path)
+    if there is not None and wanted and there.get("url") != wanted["url"]:
+        raise CloudTakenError(path)
+    return text
+
+
+def _ignore(around: Surroundings, backup: Path | None) -> FileChange:
     path = around.workspace / ".gitignore"
     before = read_own(path, around.workspace)
-    after = with_ignored(text_of(before, path), keys=True).encode()
-    return FileChange(path, before, after)
-
-
-def _text(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    text = text_of(before, path)
+    inside = backup is not None and backup.is_relative_to(around.workspace)
+    backups = [backup.relative_to(around.workspace).as_posix()] if backup and inside else []
+    after = with_ignored(text, backups=backups)
+    return FileChange(path, before, after.encode(), added=after.removeprefix(text).lstrip())

@@ -1,42 +1,11 @@
 """`pml init`: what it writes, what it keeps, and what it must not trust."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-
-class Project:
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "project"
-        self.home = folder / "home"
-        self.path.mkdir()
-        self.home.mkdir()
-        (self.path / ".git").mkdir()
-
-    def pml(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        environ = {
-            "PATH": os.environ["PATH"], "HOME": str(self.home), "PML_STATE": str(self.home / "state"),
-        }  # fmt: skip
-        return subprocess.run(
-            [sys.executable, "-m", "pml", *arguments], cwd=self.path, env=environ,
-            capture_output=True, text=True, check=False, start_new_session=True,
-        )  # fmt: skip
-
-    def facts(self, *arguments: str) -> Any:
-        done = self.pml("init", "--json", *arguments)
-        return json.loads(done.stdout)
-
-    def files(self) -> dict[str, tuple[bytes, int]]:
-        return {
-            str(path.relative_to(self.path)): (path.read_bytes(), path.stat().st_mtime_ns)
-            for path in self.path.rglob("*")
-            if path.is_file()
-        }
+from .projects import Project
 
 
 @pytest.fixture
@@ -148,6 +117,26 @@ def test_another_server_called_pml_is_not_overwritten(project: Project) -> None:
     assert project.files() == before
 
 
+@pytest.mark.parametrize(
+    "command", ["./tools/pml", "tools/pml", "{folder}/pml", "${CLAUDE_PROJECT_DIR:-.}/bin/pml"]
+)
+def test_a_program_of_the_clone_is_not_taken_for_pml(project: Project, command: str) -> None:
+    """Attack: the clone's `.mcp.json` starts its own program under our name."""
+    entry = {"command": command.replace("{folder}", str(project.path)), "args": ["stdio"]}
+    project.write(".mcp.json", {"mcpServers": {"pml": entry}})
+    done = project.pml("init", "--yes")
+    assert done.returncode == 1
+    assert "is not PML: it runs " in done.stderr
+
+
+def test_an_entry_that_starts_pml_in_another_way_stays_and_is_told(project: Project) -> None:
+    entry = {"command": "uvx", "args": ["pml", "stdio", "--expose", "time:*"]}
+    project.write(".mcp.json", {"mcpServers": {"pml": entry}})
+    done = project.pml("init", "--yes")
+    assert done.returncode == 0
+    assert "which stays: it runs uvx pml stdio --expose time:*" in done.stderr
+
+
 def test_links_are_not_written_through(project: Project) -> None:
     """Attack: the repository's `.mcp.json` is a link to a file of the user."""
     target = project.home / "precious.json"
@@ -180,3 +169,55 @@ def test_a_clones_lockfile_is_not_trusted(project: Project) -> None:
     done = project.pml("init", "--yes")
     assert done.returncode == 3
     assert "pml trust" in done.stderr
+
+
+def test_a_configuration_that_cannot_be_used_is_an_error_before_anything_is_written(
+    project: Project,
+) -> None:
+    project.write(".pml.json", '{"permisions": {}}')
+    before = project.files()
+    done = project.pml("init", "--yes")
+    assert done.returncode == 1
+    assert "did you mean `permissions`?" in done.stderr
+    assert project.files() == before
+
+
+def test_a_backup_is_ignored_by_git_as_it_may_hold_keys(project: Project) -> None:
+    project.write(".gitignore", ".mcp.json\n")
+    project.write(".mcp.json", {"mcpServers": {"x": {"command": "x", "env": {"KEY": "secret"}}}})
+    project.pml("init", "--yes")
+    assert "\n/.mcp.json.backup\n" in project.read(".gitignore")
+
+
+def test_a_dry_run_shows_what_is_added_and_nothing_of_the_file(project: Project) -> None:
+    """Attack: a model reads the keys in a client's file through the lines around ours."""
+    project.write(".mcp.json", {"mcpServers": {"x": {"command": "x", "env": {"KEY": "hunter2"}}}})
+    done = project.pml("init", "--dry-run")
+    assert '+      "alwaysLoad": true' in done.stdout
+    assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_enter_is_yes_only_where_nothing_is_changed(project: Project) -> None:
+    first = project.terminal("init")
+    first.read_until("Enter for none")
+    first.answer("\n")
+    first.read_until("write these files? [Y/n] ")
+    first.answer("\n")
+    assert first.end()[0] == 0
+    (project.path / ".mcp.json").write_text('{"mcpServers": {}}', encoding="utf-8")
+    second = project.terminal("init")
+    second.read_until("write these files? [y/N] ")
+    second.answer("\n")
+    code, words = second.end()
+    assert (code, "nothing was written" in words) == (1, True)
+
+
+def test_a_question_that_is_interrupted_or_left_writes_nothing(project: Project) -> None:
+    for keys, code in (("\x03", 130), ("\x04", 1)):
+        asked = project.terminal("init")
+        asked.read_until("Enter for none")
+        asked.answer("\n")
+        asked.read_until("[Y/n] ")
+        asked.answer(keys)
+        assert asked.end()[0] == code
+    assert project.files() == {}
