@@ -15,7 +15,7 @@ RESERVED = {
 """Names that no server may have, and why."""
 
 BUILTINS = (
-    "filesystem", "json", "shell",
+    "filesystem", "json", "text", "csv", "math", "datetime", "crypto", "diff", "shell",
 )  # fmt: skip
 """What comes with PML; a configured server of the same name goes before."""
 

@@ -54,8 +54,8 @@ DEFAULT: Mapping[str, Any] = {
     "mcpServers": {},
 }
 """Reading the workspace and computing are allowed, everything else is asked about, and nothing is
-started. A tool that reads files is allowed by a wildcard: the rule that names a tool exactly allows
-it files that look secret, too. `csv`, `crypto` and `diff` by their tools: servers have these names.
+started. What reads files is allowed by wildcards: a rule that names a tool exactly also allows it
+files that look secret. `csv`, `crypto` and `diff` by their tools: servers have these names too.
 """
 
 KEY_NAME = "PML_API_KEY"

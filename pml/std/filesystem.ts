@@ -1,43 +1,11 @@
 // Files of the workspace, by the names and in the words of the reference server `@modelcontextprotocol/server-filesystem`.
-// Read tools run with the workspace mounted read-only. Where a path really leads is asked of the host; whatever the
-// answer, the sandbox keeps the program inside. Parts: glob, patch, searching.
+// Read tools run with the workspace mounted read-only. Parts: files, glob, patch, searching.
 
-type Found = { path: string; permissions?: string; createdMs?: number };
 type Entry = { name: string; isFile: boolean; isDirectory: boolean; isSymlink: boolean };
 type Content = { content: string };
 
-const MOST_FILE_BYTES = 64 * 1024 * 1024; // of a file that is read into the guest's memory
-
-declare const mcp: { workspace: { locate(args: { path: string }): Promise<Found> } };
-
-const locate = async (path: string): Promise<Found> => {
-  if (/^[A-Za-z]:([\\/]|$)/.test(path)) throw new Error(`Access denied - Windows-style path received on a POSIX host: ${path}`);
-  return mcp.workspace.locate({ path });
-};
 const join = (folder: string, name: string) => (folder.endsWith('/') ? folder + name : `${folder}/${name}`);
 const withoutReturns = (text: string) => text.replace(/\r\n/g, '\n');
-const decode = (bytes: Uint8Array) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
-
-// Errors of files in the words that the reference server's platform has for them.
-const MEANINGS: Record<string, string> = {
-  ENOENT: 'no such file or directory', EISDIR: 'illegal operation on a directory', ENOTDIR: 'not a directory', EEXIST: 'file already exists',
-};
-async function named<T>(action: string, path: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    const { code } = error as { code?: string };
-    if (code === 'EISDIR') throw new Error(`EISDIR: ${MEANINGS.EISDIR}, read`);
-    if (code !== undefined && code in MEANINGS) throw new Error(`${code}: ${MEANINGS[code]}, ${action} '${path}'`);
-    throw error;
-  }
-}
-
-async function bytesOf(path: string): Promise<Uint8Array> {
-  const { size, isFile } = await named('open', path, Deno.stat(path));
-  if (isFile && size > MOST_FILE_BYTES) throw new Error(`The file has ${size} bytes, more than the ${MOST_FILE_BYTES} that can be read: ${path}`);
-  return named('open', path, Deno.readFile(path));
-}
 
 // In the order of the bytes of their names.
 async function entriesOf(path: string): Promise<Entry[]> {
@@ -64,7 +32,7 @@ export async function read_text_file(args: { path: string; head?: number; tail?:
   const bytes = await bytesOf(path);
   if (args.head) return { content: head(bytes, args.head) };
   if (args.tail) return { content: tail(bytes, args.tail) };
-  return { content: decode(bytes) };
+  return { content: textIn(bytes) };
 }
 
 export const read_file = read_text_file;
@@ -74,24 +42,24 @@ function head(bytes: Uint8Array, lines: number): string {
   let end = -1;
   for (let count = 0; count < lines; count++) {
     const next = bytes.indexOf(10, end + 1);
-    if (next < 0) return decode(bytes).replace(/\n$/, '');
+    if (next < 0) return textIn(bytes).replace(/\n$/, '');
     end = next;
   }
-  return decode(bytes.subarray(0, end));
+  return textIn(bytes.subarray(0, end));
 }
 
 function tail(bytes: Uint8Array, lines: number): string {
   if (lines < 0) return '';
   let start = bytes.length;
   for (let count = 0; count < lines && start >= 0; count++) start = start > 0 ? bytes.lastIndexOf(10, start - 1) : -1;
-  return withoutReturns(decode(bytes.subarray(start + 1))).split('\n').slice(-lines).join('\n');
+  return withoutReturns(textIn(bytes.subarray(start + 1))).split('\n').slice(-lines).join('\n');
 }
 
 export async function read_multiple_files(args: { paths: string[] }): Promise<Content> {
   const texts: string[] = [];
   for (const path of args.paths) {
     try {
-      texts.push(`${path}:\n${decode(await bytesOf((await locate(path)).path))}\n`);
+      texts.push(`${path}:\n${textIn(await bytesOf((await locate(path)).path))}\n`);
     } catch (error) {
       texts.push(`${path}: Error - ${(error as Error).message}`);
     }
@@ -126,7 +94,7 @@ export async function write_file(args: { path: string; content: string }): Promi
 
 export async function edit_file(args: { path: string; edits: { oldText: string; newText: string }[]; dryRun?: boolean }): Promise<Content> {
   const { path } = await locate(args.path);
-  const before = withoutReturns(decode(await bytesOf(path)));
+  const before = withoutReturns(textIn(await bytesOf(path)));
   let after = before;
   for (const { oldText, newText } of args.edits) {
     const [wanted, given] = [withoutReturns(oldText), withoutReturns(newText)];

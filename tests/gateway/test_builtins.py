@@ -35,6 +35,25 @@ async def test_files_of_the_workspace_are_read_and_written_within_it(workspace: 
     assert not (workspace.path / ".git" / "hooks").exists()
 
 
+async def test_pure_capabilities_work_together_in_one_program(workspace: Workspace) -> None:
+    workspace.configure(
+        permissions={"allow": ["csv", "math", "text", "datetime", "crypto", "diff"]}
+    )
+    code = """
+    const {rows} = await mcp.csv.parse({text: 'item,price\\npen,0.10\\ncup,0.20\\n'});
+    const sum = await mcp.math.evaluate_exact({expression: rows.map((row) => row.price).join(' + ')});
+    const {text} = await mcp.text.template({template: 'total {{sum}}', values: {sum: sum.text}});
+    const day = await mcp.datetime.add({time: '2026-01-31', months: 1});
+    const {hex} = await mcp.crypto.hash({text});
+    const {added} = await mcp.diff.unified({before: '', after: text});
+    return [text, day.date, hex.length, added]"""
+    async with connected(workspace) as client:
+        facts = await client.facts("execute", code=code)
+        found = await client.facts("discover", query="sha256 hash of a text")
+    assert facts["result"] == ["total 0.3", "2026-02-28", 64, 1]
+    assert "crypto:hash" in [tool["id"] for tool in found["tools"]]
+
+
 async def test_a_command_runs_in_the_workspace_held_by_the_os_sandbox(
     workspace: Workspace,
 ) -> None:

@@ -28,6 +28,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 _BOUNDS: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
     "minimum": (lambda value, bound: value < bound, "must be at least {}"),
     "maximum": (lambda value, bound: value > bound, "must be at most {}"),
+    "exclusiveMinimum": (lambda value, bound: value <= bound, "must be more than {}"),
     "minLength": (lambda value, bound: len(value) < bound, "must have at least {} characters"),
     "maxLength": (lambda value, bound: len(value) > bound, "must have at most {} characters"),
     "minItems": (lambda value, bound: len(value) < bound, "must have at least {} items"),
@@ -66,15 +67,16 @@ def _fault(value: Any, schema: Mapping[str, Any], place: str) -> str | None:
 
 def _object_fault(value: dict[str, Any], schema: Mapping[str, Any], place: str) -> str | None:
     known: Mapping[str, Any] = schema.get("properties", {})
+    others = schema.get("additionalProperties")
     inside = f"{place}." if place else ""
     for name in schema.get("required", ()):
         if name not in value:
             return f"`{inside}{name}` is missing"
     for name, one in value.items():
-        if name not in known:
-            if schema.get("additionalProperties") is False:
-                return f"`{inside}{printable(name, _SHOWN)}` is not known{_near(name, known)}"
-        elif (found := _fault(one, known[name], f"{inside}{name}")) is not None:
+        where, rule = f"{inside}{printable(name, _SHOWN)}", known.get(name, others)
+        if rule is False:
+            return f"`{where}` is not known{_near(name, known)}"
+        if rule is not None and (found := _fault(one, rule, where)) is not None:
             return found
     return None
 

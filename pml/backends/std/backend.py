@@ -7,9 +7,9 @@ value into a result of the shape that MCP servers give. Decides nothing: policy 
 import dataclasses
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 
@@ -24,7 +24,9 @@ from pml.backends.std.capability import (
     Capability,
     load_capability,
 )
+from pml.backends.std.hashing import Hashing
 from pml.backends.std.workspace import Workspace
+from pml.backends.std.zones import Zones
 from pml.model import Listing, ServerState, ServerStatus
 from pml.places import refuse_state
 from pml.ports import OnProgress
@@ -55,6 +57,15 @@ MOST_AT_ONCE = 16
 """Calls of one capability; the rest wait. Together they may take 4 GiB, if all misbehave."""
 
 _WORDS = 4000  # characters of an error
+
+
+class _Service(Protocol):
+    """What a built-in may ask of the host."""
+
+    async def answer(self, call: Call) -> Any: ...
+
+
+_SERVICES: Mapping[str, Callable[[], _Service]] = {"zones": Zones, "hashing": Hashing}
 
 
 class StdBackend:
@@ -97,11 +108,18 @@ class StdBackend:
         wrong = fault(arguments, known.input_schema)
         if wrong is not None:
             return _error(f"Invalid arguments for tool {tool}: {wrong}")
-        call = _BuiltinCall(self._capability.source, tool, known, arguments, self._place(known))
+        call = self._call(tool, known, arguments)
         with anyio.move_on_after(timeout_seconds):
             async with self._slots:
                 return await self._run(call, timeout_seconds)
         raise CallTimeoutError(self.name, tool, timeout_seconds)
+
+    def _call(self, name: str, tool: BuiltinTool, arguments: Mapping[str, Any]) -> "_BuiltinCall":
+        place = self._place(tool)
+        services = {ask: _SERVICES[ask]() for ask in self._capability.asks}
+        if place is not None:
+            services["workspace"] = place
+        return _BuiltinCall(self._capability.source, name, tool, arguments, place, services)
 
     def _place(self, tool: BuiltinTool) -> Workspace | None:
         if tool.access is Access.NONE:
@@ -153,6 +171,7 @@ class _BuiltinCall:
     tool: BuiltinTool
     arguments: Mapping[str, Any]
     place: Workspace | None
+    services: Mapping[str, _Service]
 
     def mounts(self) -> tuple[Mount, ...]:
         if self.place is None:
@@ -160,9 +179,10 @@ class _BuiltinCall:
         return (self.place.mount(self.arguments, writable=self.tool.access is Access.WRITE),)
 
     async def answer(self, call: Call) -> Any:
-        if self.place is None:
+        service = self.services.get(call.tool.partition(":")[0])
+        if service is None:
             raise ToolError(f"a built-in cannot call `{call.tool}`")  # noqa: TRY003 - as a guest sees it
-        return await self.place.answer(call)
+        return await service.answer(call)
 
 
 def std_backends(workspace: Path, state: Path) -> tuple[StdBackend, ...]:

@@ -1,8 +1,9 @@
 """What a built-in capability is on disk: a program and what is said of it.
 
-`NAME.json` describes the tools and says what each may see of the workspace (`access`); `NAME.ts`
-exports a function for each. A program is one file and imports nothing, so code that two of them
-need is a part (`parts/PART.ts`), put in front of theirs. Reads files, runs nothing.
+`NAME.json` describes the tools and says what each may see of the workspace (`access`) and what all
+may ask of the host (`asks`); `NAME.ts` exports a function for each. A program is one file and
+imports nothing, so code that two of them need is a part (`parts/PART.ts`), put in front of theirs.
+Reads files, runs nothing.
 """
 
 import dataclasses
@@ -15,7 +16,7 @@ from typing import Any
 STD_FOLDER = Path(__file__).parents[2] / "std"
 """Where the built-in ones lie."""
 
-STD_NAMES = ("filesystem", "json")
+STD_NAMES = ("filesystem", "json", "text", "csv", "math", "datetime", "crypto", "diff")
 """In the order in which they are listed."""
 
 _OURS = frozenset({"access", "media"})  # of a tool's entry: what is not part of its definition
@@ -48,6 +49,9 @@ class Capability:
     definitions: tuple[Mapping[str, Any], ...]
     """As a server would list them."""
 
+    asks: tuple[str, ...] = ()
+    """What of the host's services its functions may call, the workspace apart."""
+
 
 def load_capability(name: str, folder: Path) -> Capability:
     """Read a capability."""
@@ -61,6 +65,7 @@ def load_capability(name: str, folder: Path) -> Capability:
             {key: value for key, value in entry.items() if key not in _OURS}
             for entry in about["tools"]
         ),
+        asks=tuple(about.get("asks", ())),
     )
 
 

@@ -19,8 +19,8 @@ from pml.secret_files import is_secret_path
 from sandbox_host import Call, Mount, ToolError
 from sandbox_host.errors import printable
 
-_PATH_ARGUMENTS = ("path", "paths", "source", "destination")
-_LOCATE = "workspace:locate"  # the one call that a built-in makes
+_PATH_ARGUMENTS = ("path", "paths", "source", "destination", "beforePath", "afterPath")
+_LOCATE = "workspace:locate"
 
 # statx(2), which Python has not: the flags, and where the time of birth is in its answer
 _AT_FDCWD, _STATX_BTIME, _STATX_BYTES, _BTIME_AT = -100, 0x800, 256, 80

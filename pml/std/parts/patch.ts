@@ -5,8 +5,9 @@ type Edit = { kind: ' ' | '-' | '+'; lines: string[] };
 
 const MOST_EDITS = 1500; // lines that differ before a whole block is replaced: the work grows with the square
 
-// A point of the edit graph: how many old lines are passed, and the step that led here.
-type Point = { old: number; kind: '-' | '+' | ''; from: Point | null };
+// The points of the edit graph that were reached, by number: how many old lines are passed, whether the step that led there
+// removes (-1), adds (1) or is the start (0), and the point before. Numbers in lists: a million points are no strain.
+type Points = { old: number[]; step: number[]; from: number[] };
 
 // Lines keep their line feed; the last one may have none.
 function linesOf(text: string): string[] {
@@ -18,48 +19,51 @@ function linesOf(text: string): string[] {
 }
 
 function editsBetween(before: string[], after: string[]): Edit[] {
-  const end = shortest(before, after);
-  return end === null ? replaced(before, after) : unwound(end, before, after);
+  const numbers = new Map<string, number>(); // equal lines have equal numbers, which compare faster
+  const numbered = (lines: string[]) => lines.map((line) => {
+    if (!numbers.has(line)) numbers.set(line, numbers.size);
+    return numbers.get(line) as number;
+  });
+  const points: Points = { old: [], step: [], from: [] };
+  const isFound = shortest(numbered(before), numbered(after), points);
+  return isFound ? unwound(points, before, after) : replaced(before, after);
 }
 
-// Follows, for each number of edits, the furthest point on every diagonal (old lines minus new lines).
-function shortest(before: string[], after: string[]): Point | null {
-  const follow = (start: number, diagonal: number): number => {
+// Follows, for each number of edits, the furthest point on every diagonal (old lines minus new lines); the last point is
+// the end. False if there are too many edits.
+function shortest(before: number[], after: number[], points: Points): boolean {
+  const most = Math.min(before.length + after.length, MOST_EDITS);
+  const furthest = new Int32Array(2 * most + 3).fill(-1); // the point on each diagonal, the middle one being 0
+  const middle = most + 1;
+  const isReached = (from: number, start: number, step: number, diagonal: number): boolean => {
     let old = start;
     while (old < before.length && old - diagonal < after.length && before[old] === after[old - diagonal]) old++;
-    return old;
+    furthest[middle + diagonal] = points.old.push(old) - 1;
+    points.step.push(step);
+    points.from.push(from);
+    return old >= before.length && old - diagonal >= after.length;
   };
-  const isEnd = (old: number, diagonal: number) => old >= before.length && old - diagonal >= after.length;
-  const furthest = new Map<number, Point>([[0, { old: follow(0, 0), kind: '', from: null }]]);
-  if (isEnd((furthest.get(0) as Point).old, 0)) return furthest.get(0) as Point;
+  if (isReached(-1, 0, 0, 0)) return true;
   let [lowest, highest] = [-Infinity, Infinity]; // beyond these an edge was reached
-  for (let edits = 1; edits <= Math.min(before.length + after.length, MOST_EDITS); edits++) {
+  for (let edits = 1; edits <= most; edits++) {
     for (let diagonal = Math.max(lowest, -edits); diagonal <= Math.min(highest, edits); diagonal += 2) {
-      const step = furthestStep(furthest.get(diagonal - 1), furthest.get(diagonal + 1), diagonal, before.length, after.length);
-      if (step === null) {
-        furthest.delete(diagonal);
-        continue;
-      }
-      step.old = follow(step.old, diagonal);
-      if (isEnd(step.old, diagonal)) return step;
-      furthest.set(diagonal, step);
-      if (step.old >= before.length) highest = Math.min(highest, diagonal - 1);
-      if (step.old - diagonal >= after.length) lowest = Math.max(lowest, diagonal + 1);
+      const [left, right] = [furthest[middle + diagonal - 1], furthest[middle + diagonal + 1]];
+      const removed = left >= 0 && points.old[left] < before.length ? points.old[left] + 1 : -1;
+      const added = right >= 0 && points.old[right] - diagonal >= 1 && points.old[right] - diagonal <= after.length ? points.old[right] : -1;
+      furthest[middle + diagonal] = -1;
+      if (removed < 0 && added < 0) continue;
+      if (added >= removed ? isReached(right, added, 1, diagonal) : isReached(left, removed, -1, diagonal)) return true;
+      const old = points.old[points.old.length - 1];
+      if (old >= before.length) highest = Math.min(highest, diagonal - 1);
+      if (old - diagonal >= after.length) lowest = Math.max(lowest, diagonal + 1);
     }
   }
-  return null;
+  return false;
 }
 
-function furthestStep(left: Point | undefined, right: Point | undefined, diagonal: number, oldCount: number, newCount: number): Point | null {
-  const canRemove = left !== undefined && left.old < oldCount;
-  const canAdd = right !== undefined && right.old - diagonal >= 1 && right.old - diagonal <= newCount;
-  if (canAdd && (!canRemove || left.old < right.old)) return { old: right.old, kind: '+', from: right };
-  return canRemove ? { old: left.old + 1, kind: '-', from: left } : null;
-}
-
-function unwound(end: Point, before: string[], after: string[]): Edit[] {
-  const points: Point[] = [];
-  for (let point: Point | null = end; point !== null; point = point.from) points.push(point);
+function unwound(points: Points, before: string[], after: string[]): Edit[] {
+  const way: number[] = [];
+  for (let point = points.old.length - 1; point >= 0; point = points.from[point]) way.push(point);
   const edits: Edit[] = [];
   const push = (kind: Edit['kind'], line: string) => {
     const last = edits[edits.length - 1];
@@ -67,10 +71,10 @@ function unwound(end: Point, before: string[], after: string[]): Edit[] {
     else edits.push({ kind, lines: [line] });
   };
   let [old, fresh] = [0, 0];
-  for (const point of points.reverse()) {
-    if (point.kind === '-') push('-', before[old++]);
-    if (point.kind === '+') push('+', after[fresh++]);
-    for (; old < point.old; old++, fresh++) push(' ', before[old]);
+  for (const point of way.reverse()) {
+    if (points.step[point] < 0) push('-', before[old++]);
+    if (points.step[point] > 0) push('+', after[fresh++]);
+    for (; old < points.old[point]; old++, fresh++) push(' ', before[old]);
   }
   return edits;
 }

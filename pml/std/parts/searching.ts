@@ -66,7 +66,7 @@ type GrepArgs = { pattern: string; path?: string; glob?: string; ignoreCase?: bo
 
 export async function grep(args: GrepArgs) {
   const { path } = await locate(args.path ?? '.');
-  const wanted = new RegExp(args.pattern, args.ignoreCase ? 'i' : '');
+  const wanted = expressionOf(args.pattern, args.ignoreCase ? 'i' : '');
   const fitting = args.glob === undefined ? () => true : glob(args.glob.includes('/') ? args.glob : `**/${args.glob}`);
   const most = args.maxResults ?? 200;
   const found = { matches: [] as Match[], filesSearched: 0, filesSkipped: 0, truncated: false };
@@ -89,6 +89,14 @@ export async function grep(args: GrepArgs) {
   return found;
 }
 
+function expressionOf(pattern: string, flags: string): RegExp {
+  try {
+    return new RegExp(pattern, flags);
+  } catch (error) {
+    throw new Error(`Not a regular expression: ${(error as Error).message}: ${pattern}`);
+  }
+}
+
 // The files of a folder, without those of `.git`, or the file itself.
 async function* filesBelow(path: string): AsyncGenerator<[string, string]> {
   if ((await named('stat', path, Deno.stat(path))).isFile) {
@@ -105,7 +113,7 @@ async function searchable(path: string): Promise<string | null> {
   try {
     if ((await Deno.stat(path)).size > MOST_GREP_FILE_BYTES) return null;
     const bytes = await Deno.readFile(path);
-    return bytes.subarray(0, 8192).includes(0) ? null : decode(bytes);
+    return bytes.subarray(0, 8192).includes(0) ? null : textIn(bytes);
   } catch {
     return null;
   }

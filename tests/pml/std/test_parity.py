@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import pytest
 
 from pml.backends.results import value_of
 from pml.backends.std import StdBackend
+from pml.backends.std.capability import STD_FOLDER, load_capability
 from pml.backends.stdio import StdioBackend
 from pml.confinement import Grants, Level, Places, Program, confine, probe
 from sandbox_host import ToolError
@@ -53,11 +53,6 @@ class Nobody:
     def ready(self, server: str) -> None: ...
     def logged(self, server: str, level: str, text: str) -> None: ...
     def stopped(self, server: str, reason: str) -> None: ...
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def project(folder: Path) -> Path:
@@ -108,5 +103,18 @@ async def test_the_same_program_gives_the_same_values(tmp_path: Path, installed:
             "fs", lambda: confined, workspace=theirs, tasks=tasks, observer=Nobody()
         )
         reference = await values(backend, theirs)
+        listed = {tool.name: tool.input_schema for tool in (await backend.list_tools()).tools}
         await backend.aclose()
     assert own == reference
+    same_arguments(listed)
+
+
+def same_arguments(listed: Mapping[str, Mapping[str, Any]]) -> None:
+    """Whatever the reference server takes, ours takes under the same name and type."""
+    ours = load_capability("filesystem", STD_FOLDER).tools
+    assert set(ours) == {*listed, "grep"}
+    for tool, theirs in listed.items():
+        mine = ours[tool].input_schema
+        assert set(theirs.get("required", ())) == set(mine.get("required", ())), tool
+        types = {name: schema["type"] for name, schema in theirs["properties"].items()}
+        assert types == {name: schema["type"] for name, schema in mine["properties"].items()}, tool
