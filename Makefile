@@ -13,7 +13,7 @@ demo: $(READY)          ## run an example through the sandbox
 	$(BIN)/pml run examples/hello.ts
 
 test: check             ## linters, then the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 check: $(READY)         ## linters, types, import layers
 	$(BIN)/ruff check
