@@ -7,7 +7,7 @@ escapes and caps them.
 import dataclasses
 import enum
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -123,3 +123,18 @@ class Decision:
 
     place: str | None = None
     """Where it stands: `.pml.json:4:12`."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Need:
+    """What is missing before a tool can be called, and only the human can give."""
+
+    kind: Literal["install", "integrity", "keys"]
+    words: str
+    """One line: what is asked. Parts of it may be a stranger's."""
+
+    token: str = ""
+    """Names exactly what a yes is for; of anything else it is another."""
+
+    facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """The same for machines."""

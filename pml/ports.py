@@ -7,7 +7,7 @@ The runner knows backends only as `Backend`; a backend knows the human and the c
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from pml.model import Listing, Progress, ServerStatus
+from pml.model import Listing, Need, Progress, ServerStatus
 
 OnProgress = Callable[[Progress], None]
 """Must not raise and not wait."""
@@ -92,6 +92,16 @@ class ToolCaller(Protocol):
 
     async def call_raw(self, tool_id: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Give the `CallToolResult` as it came, `isError` or not; raises `PmlError`."""
+
+
+class Provisions(Protocol):
+    """Who knows what is missing before a tool can be called, and brings it after a yes."""
+
+    async def need(self, tool_id: str) -> Need | None:
+        """Say what is missing now; None if nothing is. Changes nothing."""
+
+    async def provide(self, tool_id: str, token: str) -> None:
+        """Bring what the token names, or raise `PmlError`; what is there already is fine."""
 
 
 class Recorder(Protocol):

@@ -19,10 +19,11 @@ _TERMINAL = Path("/dev/tty")
 _LINE_BYTES = 4096
 _ALWAYS = "allow? [y]es, this call / [a]lways, this tool / [N]o: "
 _ONCE = "allow? [y]es, this call / [N]o: "
+_YES = {"y": Verdict.YES, "yes": Verdict.YES}
 _WORDS = {
-    "call": (_ALWAYS, {
-        "y": Verdict.YES, "yes": Verdict.YES, "a": Verdict.ALWAYS, "always": Verdict.ALWAYS,
-    }),
+    "call": (_ALWAYS, {**_YES, "a": Verdict.ALWAYS, "always": Verdict.ALWAYS}),
+    "install": ("install it and make this call? [y]es / [N]o: ", _YES),
+    "integrity": ("use what is new from now on, and make this call? [y]es / [N]o: ", _YES),
     "uncertain": ("[r]etry the call / [s]kip it with a value / [e]nd the run / [N]ot now: ", {
         "r": Verdict.YES, "retry": Verdict.YES, "s": Verdict.SKIP, "skip": Verdict.SKIP,
         "e": Verdict.NO, "end": Verdict.NO,
@@ -41,7 +42,7 @@ class TerminalHuman:
         """Put each question that has no answer."""
         said: dict[str, tuple[Verdict, Any]] = {}
         for question in questions:
-            if question.verdict is None:
+            if question.verdict is None and question.kind in _WORDS:
                 answer = await self._ask(question)
                 if answer is not None:
                     said[question.id] = answer
@@ -57,7 +58,7 @@ class TerminalHuman:
             return None
         verdict = words.get(said.strip().lower())
         if verdict is None or not question.takes(verdict):
-            return (Verdict.NO, None) if question.kind == "call" else None
+            return (Verdict.NO, None) if question.kind != "uncertain" else None
         if verdict != Verdict.SKIP:
             return verdict, None
         self._console.ask("its value as JSON: ")

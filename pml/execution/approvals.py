@@ -10,8 +10,9 @@ import enum
 from collections.abc import Mapping
 from typing import Any, Literal
 
-Kind = Literal["call", "uncertain"]
-"""A call that waits for a word, or one that may have happened when the process died."""
+Kind = Literal["call", "uncertain", "install", "integrity", "keys"]
+"""A call that waits for a word; one that may have happened when the process died; or one that
+lacks something: a package, a word on what has changed, a key."""
 
 
 class Verdict(enum.StrEnum):
@@ -48,7 +49,13 @@ class Approval:
     """The rule that asks, and where it stands."""
 
     reason: str | None = None
-    """Why it is asked although a rule allows it."""
+    """Why it is asked although a rule allows it, or what it lacks."""
+
+    token: str = ""
+    """Of something that it lacks: what exactly a yes is for."""
+
+    need: Mapping[str, Any] | None = None
+    """The same for machines."""
 
     line: int | None = None
     source_line: str | None = None
@@ -72,6 +79,8 @@ class Approval:
         """Say whether a verdict fits. Where a rule asks, an allowed tool would still be asked."""
         if self.kind == "uncertain":
             return verdict != Verdict.ALWAYS
+        if self.kind != "call":
+            return verdict in (Verdict.YES, Verdict.NO)
         if verdict == Verdict.ALWAYS:
             return self.rule is None or self.reason is not None
         return verdict != Verdict.SKIP

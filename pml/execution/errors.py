@@ -11,6 +11,7 @@ WorkflowError (PmlError)
 ├── JournalUnwritableError    journal_unwritable: what happened cannot be written down
 ├── RunDivergedError          run_diverged: it went on in another way than before
 ├── RunAbortedError           run_aborted: the human ended it
+├── NeedRefusedError          install_refused, integrity_refused, keys_refused: the human said no
 ├── ApprovalUnknownError      approval_unknown
 ├── ApprovalExpiredError      approval_expired
 ├── ApprovalAnsweredError     approval_answered: it has a verdict already
@@ -148,6 +149,15 @@ class RunAbortedError(WorkflowError):
     def __init__(self, run: str) -> None:
         """Name it."""
         super().__init__(f"the run `{run}` was ended by your word")
+
+
+class NeedRefusedError(WorkflowError):
+    """The human did not give what a call lacks."""
+
+    def __init__(self, tool: str, kind: str, what: str | None) -> None:
+        """Name the tool and what it lacks."""
+        self.code = f"{kind}_refused"
+        super().__init__(f"`{printable(tool, 100)}` was not called: the user said no to: {what}")
 
 
 class ApprovalUnknownError(WorkflowError):

@@ -15,13 +15,14 @@ from pml.errors import CallDeniedError, PmlError
 from pml.execution.approvals import Approval, Verdict
 from pml.execution.errors import (
     JournalUnwritableError,
+    NeedRefusedError,
     RunAbortedError,
     RunDivergedError,
     WorkflowBrokenError,
 )
 from pml.execution.journal import Entry, Journal
-from pml.model import Decision, Outcome
-from pml.ports import Recorder, ToolCaller
+from pml.model import Decision, Need, Outcome
+from pml.ports import Provisions, Recorder, ToolCaller
 from pml.secret_files import is_secret_path
 from sandbox_host import SUSPEND, Call, ToolError
 from sandbox_host.errors import printable
@@ -40,6 +41,18 @@ class Rights:
     yes: bool = False
     """The human said yes to every question of this run beforehand."""
 
+    provisions: Provisions | None = None
+    """Who brings what a call lacks; without it such a call fails."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """Why a call waits for the human."""
+
+    decision: Decision | None = None
+    reason: str | None = None
+    need: Need | None = None
+
 
 class Gate:
     """The host function of one run."""
@@ -53,8 +66,8 @@ class Gate:
         self.journal: Journal | None = None
         """Since the run was last written to disk; a run that never was has none."""
 
-        self.asked: dict[int, tuple[Decision, str | None]] = {}
-        """Calls that wait for the human, with the rule and any other reason to ask."""
+        self.asked: dict[int, Asked] = {}
+        """Calls that wait for the human, and why."""
 
         self.uncertain: set[int] = set()
         """Calls that may have happened when the process died."""
@@ -83,10 +96,10 @@ class Gate:
         if entry is not None:
             return self._from_journal(entry)
         decision = self._permitted(call, arguments)
+        need = await self.lacks(call.tool)
         asks, reason = self._doubts(call, decision)
-        if asks and call.tool not in self._always:
-            self._audit("approval_asked", call, arguments, rule=decision.rule, reason=reason)
-            self.asked[call.id] = decision, reason
+        if need is not None or (asks and call.tool not in self._always):
+            self._ask(call, arguments, Asked(decision, reason, need))
             return SUSPEND
         return await self._carry_out(call, arguments, by=decision.rule)
 
@@ -95,20 +108,35 @@ class Gate:
         arguments = argument_hash(call.args)
         try:
             decision = self._permitted(call, arguments)
-            if self._doubts(call, decision)[0]:
+            if self._doubts(call, decision)[0] or await self.lacks(call.tool):
                 return SUSPEND
             return await self._carry_out(call, arguments, by=decision.rule)
         except PmlError as error:
             raise as_tool_error(error) from None
 
     def _permitted(self, call: Call, arguments: str) -> Decision:
-        """Give the decision on a call that is not denied and can be made."""
+        """Give the decision on a call that is not denied."""
         decision = self._rights.decide(call.tool)
         if decision.outcome == Outcome.DENY:
             self._audit("call_denied", call, arguments, rule=decision.rule)
             raise CallDeniedError(call.tool, decision.rule or "?", decision.place)
-        self._rights.tools.check(call.tool)  # what cannot be called is not asked about
         return decision
+
+    async def lacks(self, tool: str) -> Need | None:
+        """Say what a tool lacks that the human can give; raises if it cannot be called at all."""
+        provisions = self._rights.provisions
+        need = await provisions.need(tool) if provisions is not None else None
+        if need is None:
+            self._rights.tools.check(tool)  # what cannot be called is not asked about
+        return need
+
+    def _ask(self, call: Call, arguments: str, asked: Asked) -> None:
+        rule = asked.decision.rule if asked.decision else None
+        facts: dict[str, Any] = {"rule": rule, "reason": asked.reason}
+        if asked.need is not None:
+            facts |= {"need": asked.need.kind, "token": asked.need.token}
+        self._audit("approval_asked", call, arguments, **facts)
+        self.asked[call.id] = asked
 
     def _doubts(self, call: Call, decision: Decision) -> tuple[bool, str | None]:
         """Say whether a call that is not denied is asked about, and why if a rule allows it."""
@@ -142,6 +170,8 @@ class Gate:
         self._audit("approval_answered", call, arguments, **facts)
         if approval.kind == "uncertain":
             return await self._settle_uncertain(call, arguments, approval)
+        if approval.kind != "call":
+            return await self._settle_need(call, arguments, approval)
         if approval.verdict not in (Verdict.YES, Verdict.ALWAYS):
             return as_tool_error(CallDeniedError(call.tool))
         if approval.verdict == Verdict.ALWAYS and call.tool not in self._always:
@@ -159,6 +189,28 @@ class Gate:
             self._audit("call_denied", call, arguments, rule=decision.rule)
             return as_tool_error(CallDeniedError(call.tool, decision.rule or "?", decision.place))
         return await self._carried_out(call, arguments, approval.id)
+
+    async def _settle_need(self, call: Call, arguments: str, approval: Approval) -> Any:
+        if approval.verdict != Verdict.YES:
+            return as_tool_error(NeedRefusedError(call.tool, approval.kind, approval.reason))
+        try:
+            return await self._provided(call, arguments, approval)
+        except ToolError as error:
+            return error
+        except PmlError as error:
+            return as_tool_error(error)
+
+    async def _provided(self, call: Call, arguments: str, approval: Approval) -> Any:
+        """Bring what a call lacks, then make it; what is lacking next is asked next."""
+        provisions = self._rights.provisions
+        if approval.kind == "keys" or provisions is None:
+            return await self._answer(call)  # a key is no word on the call: the policy decides
+        await provisions.provide(call.tool, approval.token)
+        need = await self.lacks(call.tool)
+        if need is None:
+            return await self._allowed(call, arguments, approval)
+        self._ask(call, arguments, Asked(need=need))
+        return SUSPEND
 
     def _remember(self, tool: str) -> None:
         """Make Always last; where that fails, the yes to this call holds all the same."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pml.errors import PmlError
+from pml.execution.approvals import Approval
 from pml.execution.runner import Run
 from sandbox_host import (
     CallRecord,
@@ -17,6 +18,13 @@ from sandbox_host import (
     Suspended,
     UncaughtToolError,
 )
+
+_APPROVAL_TYPES = {
+    "call": "tool_permission",
+    "install": "dependency",
+    "keys": "api_key_required",
+}
+"""As a machine is told what kind of word is wanted; the other kinds are called what they are."""
 
 
 def run_report(run: Run) -> dict[str, Any]:
@@ -37,17 +45,24 @@ def _waiting(run: Run) -> dict[str, Any]:
         "status": "approval_required",
         "workflowId": stored.id if stored else None,
         "approvals": [
-            {
-                "id": one.id,
-                "kind": one.kind,
-                "tool": one.tool,
-                "arguments": one.arguments,
-                "rule": one.rule,
-                "line": one.line,
-            }
-            for one in (stored.pending if stored else ())
+            _question(one) for one in (stored.pending if stored else ()) if one.verdict is None
         ],
     }
+
+
+def _question(one: Approval) -> dict[str, Any]:
+    facts = {
+        "id": one.id,
+        "kind": one.kind,
+        "approvalType": _APPROVAL_TYPES.get(one.kind, one.kind),
+        "tool": one.tool,
+        "arguments": one.arguments,
+        "rule": one.rule,
+        "line": one.line,
+    }
+    if one.need is not None:
+        facts |= {**one.need, "workflowId": one.run, "description": one.reason}
+    return facts
 
 
 def error_report(error: PmlError) -> dict[str, Any]:

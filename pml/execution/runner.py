@@ -15,7 +15,7 @@ import blake3
 from pml.audit import argument_hash
 from pml.execution.approvals import Approval, Verdict
 from pml.execution.errors import RunAbortedError, WorkflowError
-from pml.execution.gate import Gate, Rights
+from pml.execution.gate import Asked, Gate, Rights
 from pml.execution.workflows import LIFETIME_SECONDS, RunStore, StoredRun, fresh_id
 from pml.secret_files import is_secret_path
 from sandbox_host import (
@@ -252,6 +252,7 @@ class _Waiting:
         """Give the questions that have an answer, those just asked included."""
         store = self._office.store
         self._stored = store.load(self._stored.id)
+        await self._look_for_keys()
         found = _answered(self._stored)
         if not found:
             for question, said in (await self._office.human.ask(self._stored.pending)).items():
@@ -259,6 +260,15 @@ class _Waiting:
             self._stored = store.load(self._stored.id)
             found = _answered(self._stored)
         return found
+
+    async def _look_for_keys(self) -> None:
+        """Take calls that lacked a key for answered once it is there: it needs no word."""
+        missing = [one for one in self._stored.pending if one.kind == "keys" and not one.verdict]
+        for one in missing:
+            need = await self._gate.lacks(one.tool)
+            if need is None or need.kind != "keys":
+                self._office.store.answer(one.id, Verdict.YES)
+                self._stored = self._office.store.load(self._stored.id)
 
     async def _answers(
         self, calls: Sequence[Call], answered: Mapping[int, Approval]
@@ -285,7 +295,8 @@ class _Waiting:
         for one in self._stored.pending:
             if one.call == call.id and one.verdict is None and not uncertain:
                 return one
-        decision, reason = self._gate.asked.get(call.id, (None, None))
+        asked = self._gate.asked.get(call.id, Asked())
+        decision, need = asked.decision, asked.need
         now = time.time()
         return Approval(
             fresh_id(),
@@ -294,10 +305,12 @@ class _Waiting:
             call.tool,
             argument_hash(call.args),
             self._office.shown.arguments(call.args),
-            kind="uncertain" if uncertain else "call",
+            kind="uncertain" if uncertain else need.kind if need else "call",
             rule=decision.rule if decision else None,
             place=decision.place if decision else None,
-            reason=reason,
+            reason=need.words if need else asked.reason,
+            token=need.token if need else "",
+            need=dict(need.facts) if need else None,
             line=call.line,
             source_line=_line(self._lines, call.line),
             code_hash=self._stored.code_hash,

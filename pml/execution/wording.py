@@ -8,17 +8,25 @@ from pml.execution.approvals import Approval
 from sandbox_host.errors import printable
 
 _HASH_CHARACTERS = 12
+_WHAT = {
+    "uncertain": "may have been made",
+    "install": "wants to be made, and something installed for it",
+    "integrity": "wants to be made, with something that is not what it was",
+    "keys": "cannot be made yet",
+}
 _MOST_CHARACTERS = 2500  # of one line: arguments come capped at 2,000
 
 
 def described(question: Approval) -> str:
     """Give a question as lines."""
-    what = "may have been made" if question.kind == "uncertain" else "wants to be made"
+    what = _WHAT.get(question.kind, "wants to be made")
     lines = [
         f"the call {_flat(question.tool)} {what} (question {question.id}, run {question.run})",
         f"  arguments  {_flat(question.arguments)}",
-        f"  rule       {_rule(question)}",
+        f"  {'rule' if question.need is None else 'needs':9}  {_rule(question)}",
     ]
+    if question.need is not None:
+        lines += [f"             {_flat(one)}" for one in question.need.get("details", ())]
     if question.line:
         source = f": {_flat(question.source_line.strip())}" if question.source_line else ""
         lines.append(f"  program    line {question.line}{source}")

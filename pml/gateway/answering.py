@@ -11,6 +11,7 @@ from typing import Any
 from pml.errors import PmlError
 from pml.execution.report import error_report, run_report
 from pml.execution.runner import Run
+from pml.execution.workflows import StoredRun
 from sandbox_host import Completed, Failed, ToolError
 
 
@@ -18,7 +19,7 @@ def of_run(run: Run, workspace: Path) -> dict[str, Any]:
     """Give the result of a run that has ended, or that waits."""
     report = run_report(run)
     if run.waiting is not None:
-        report["message"] = how_to_answer(run.waiting.id, workspace)
+        report["message"] = how_to_answer(run.waiting, workspace)
     if run.warnings:
         report["warnings"] = list(run.warnings)
     return of_report(report)
@@ -57,12 +58,13 @@ def of_direct(run: Run, workspace: Path) -> dict[str, Any]:
             return of_run(run, workspace)
 
 
-def how_to_answer(run: str, workspace: Path) -> str:
-    """Say how the human gives their word."""
-    return (
-        f"the user must answer: `pml approve {run}` in a terminal, in {workspace}; "
-        "then continue_workflow returns the outcome"
-    )
+def how_to_answer(run: StoredRun, workspace: Path) -> str:
+    """Say how the human gives their word, or the key that is missing."""
+    then = "then continue_workflow returns the outcome"
+    keys = [one.reason for one in run.pending if one.kind == "keys" and one.reason]
+    if keys and len(keys) == len(run.pending):
+        return f"the user must set a key: {'; '.join(keys)}; {then}"
+    return f"the user must answer: `pml approve {run.id}` in a terminal, in {workspace}; {then}"
 
 
 def of_facts(facts: Mapping[str, Any], text: str | None = None) -> dict[str, Any]:

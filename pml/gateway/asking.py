@@ -45,6 +45,11 @@ def can_ask(context: Context) -> bool:
     return elicitation.form is not None or elicitation.url is None  # an empty one means forms
 
 
+def is_open(question: Approval) -> bool:
+    """Say whether the human can answer it here; a key that is missing is no question."""
+    return question.verdict is None and question.kind != "keys"
+
+
 class ElicitingHuman:
     """Asks through the open call of a 2025 client."""
 
@@ -56,7 +61,7 @@ class ElicitingHuman:
         """Put each question that has no answer; one that stays open ends the asking."""
         said: dict[str, tuple[Verdict, Any]] = {}
         for question in questions:
-            if question.verdict is not None:
+            if not is_open(question):
                 continue
             try:
                 answer = await self._context.session.elicit_form(
@@ -83,7 +88,7 @@ class AnsweredHuman:
         said: dict[str, tuple[Verdict, Any]] = {}
         for question in questions:
             response = self._responses.get(question.id)
-            if question.verdict is None and isinstance(response, Mapping):
+            if is_open(question) and isinstance(response, Mapping):
                 verdict = _verdict(question, response.get("action"), response.get("content"))
                 if verdict is not None:
                     said[question.id] = verdict, None
@@ -99,7 +104,7 @@ class ModelHuman:
 
     async def ask(self, questions: Sequence[Approval]) -> Verdicts:
         """Give it to each open question."""
-        return {one.id: (self._verdict, None) for one in questions if one.verdict is None}
+        return {one.id: (self._verdict, None) for one in questions if is_open(one)}
 
 
 def input_required(questions: Sequence[Approval], run: str) -> dict[str, Any]:
@@ -116,7 +121,7 @@ def input_required(questions: Sequence[Approval], run: str) -> dict[str, Any]:
                 },
             }
             for question in questions
-            if question.verdict is None
+            if is_open(question)
         },
         "requestState": run,
     }
@@ -151,7 +156,7 @@ def _schema(question: Approval) -> dict[str, Any]:
 def _verdict(question: Approval, action: Any, content: Any) -> Verdict | None:
     """Read an answer; in doubt there is none."""
     if action == "decline":
-        return Verdict.NO if question.kind == "call" else None
+        return Verdict.NO if question.kind != "uncertain" else None
     if action != "accept" or not isinstance(content, Mapping):
         return None
     word = content.get(_FIELD)

@@ -30,6 +30,7 @@ from pml.gateway.asking import (
     can_ask,
     input_required,
     is_modern,
+    is_open,
 )
 from pml.gateway.bench import Bench
 from pml.gateway.definitions import ABORT, CONTINUE
@@ -78,12 +79,12 @@ class Call:
         """Give a run as a result; one that waits asks the human, where the client can."""
         run = masked(run, self.bench.redactor)
         if run.waiting is not None and is_modern(self.context) and can_ask(self.context):
-            is_open = [
+            asked = [
                 one for one in run.waiting.pending
-                if one.verdict is None and one.id not in self.responses
+                if is_open(one) and one.id not in self.responses
             ]  # fmt: skip
-            if is_open:  # what was cancelled is not asked again
-                return input_required(is_open, run.waiting.id)
+            if asked:  # what was cancelled is not asked again
+                return input_required(asked, run.waiting.id)
         form = answering.of_direct if direct else answering.of_run
         return form(run, self.bench.workspace)
 

@@ -13,6 +13,7 @@ from pml.execution.approvals import Approval, Verdict
 from pml.execution.gate import Rights
 from pml.execution.runner import Office
 from pml.execution.workflows import RunStore
+from pml.model import Need
 from pml.policy import decide
 from sandbox_host import ToolError
 
@@ -69,6 +70,26 @@ class Shown:
 
 
 @dataclasses.dataclass
+class Shelf:
+    """What tools lack, in the order in which it is asked for, and what was brought."""
+
+    needs: dict[str, list[Need]]
+    brought: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+
+    async def need(self, tool_id: str) -> Need | None:
+        lacking = self.needs.get(tool_id)
+        return lacking[0] if lacking else None
+
+    async def provide(self, tool_id: str, token: str) -> None:
+        lacking = self.needs.get(tool_id)
+        if lacking and lacking[0].token != token:
+            raise ServerUnknownError("another", ())
+        self.brought.append((tool_id, token))
+        if lacking:
+            del lacking[0]
+
+
+@dataclasses.dataclass
 class Desk:
     """All that a run needs, with what it did."""
 
@@ -80,6 +101,8 @@ class Desk:
     human: Script = dataclasses.field(default_factory=Script)
     lines: list[tuple[str, Mapping[str, Any]]] = dataclasses.field(default_factory=list)
     remembered: list[str] = dataclasses.field(default_factory=list)
+    yes: bool = False
+    shelf: "Shelf | None" = None
 
     def write(self, event: str, facts: Mapping[str, Any]) -> None:
         self.lines.append((event, facts))
@@ -93,7 +116,12 @@ class Desk:
     @property
     def rights(self) -> Rights:
         return Rights(
-            self.tools, lambda tool: decide(tool, self.permissions), self, self.remembered.append
+            self.tools,
+            lambda tool: decide(tool, self.permissions),
+            self,
+            self.remembered.append,
+            yes=self.yes,
+            provisions=self.shelf,
         )
 
     @property
