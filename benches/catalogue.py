@@ -4,6 +4,7 @@ from types import ModuleType
 
 from benches import (
     cancel,
+    discovery,
     erase,
     first_program,
     fresh,
@@ -48,6 +49,7 @@ MEASUREMENTS: dict[str, ModuleType] = {
     "cancel": cancel,
     "server_call": server_call,
     "gateway": gateway,
+    "discovery": discovery,
 }
 
 PEERS: dict[str, ModuleType] = {

@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "KB": 1024.0, "MB": 1024.0**2, "threads": 1.0}
+UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "KB": 1024.0, "MB": 1024.0**2, "threads": 1.0, "%": 1.0}
 
 Samples = dict[str, list[float]]
 """By the figure's name."""

@@ -31,13 +31,18 @@ def is_visible(character: str) -> bool:
 def line(text: str, most: int) -> str:
     """Give untrusted text as one visible line of at most `most` characters."""
     cut = text[: most * 2]  # what is not looked at costs nothing
-    shown = "".join(
-        character if is_visible(character) else f"\\u{{{ord(character):x}}}"
-        for character in " ".join(cut.split())
-    )
+    shown = _shown(" ".join(cut.split()))
     if len(shown) <= most and len(cut) == len(text):
         return shown
     return shown[: most - 1].rstrip() + "…"
+
+
+def _shown(text: str) -> str:
+    if text.isprintable() and not _UNSEEN.search(text):
+        return text
+    return "".join(
+        character if is_visible(character) else f"\\u{{{ord(character):x}}}" for character in text
+    )
 
 
 def comment(text: str, most: int) -> str:

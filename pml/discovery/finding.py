@@ -20,7 +20,7 @@ MOST_LIMIT = 50
 _NEAREST = 5  # names in a hint
 _NEAREST_CHARACTERS = 100  # of what they are compared with
 _LIKENESS = 0.5
-_LEAST_SHARE = 0.1
+_LEAST_SHARE = 0.35
 """Of the best score, that counts as found: a single common word fits half of all tools."""
 
 

@@ -1,19 +1,23 @@
-"""Which tools fit a question: a full-text index over the tools of all servers, in memory.
+"""Which tools fit a question: an index from words to the tools of all servers, in memory.
 
-SQLite's FTS5 with BM25: a word in a tool's name counts most, then its description, the server's
-name and the parameters; a word that only means the same counts less. A query is untrusted text:
-words are taken from it, its syntax never reaches the index. Synchronous and quick; knows nothing
-of where tools come from or who may see them. Above: `finding`.
+Each word of a question counts once for a tool: by where the tool has it, best in its name, and by
+how few tools have it. A word that only means the same counts less; one that begins alike or is
+spelled alike less still, and only if no tool has the word itself. It helps a tool to have all of
+the question, to have nothing else in its name, and to be of a server that was named. A query is
+untrusted text of which words are taken, nothing else. Synchronous and quick; knows nothing of
+where tools come from or who may see them. Above: `finding`. Below: `terms`.
 """
 
 import dataclasses
 import fnmatch
+import math
 import re
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Self
 
-from pml.discovery.words import Concepts, query_words, words
+from pml.discovery.terms import name_terms, weighted_terms
+from pml.discovery.words import Concepts, name_words, query_words, stem
 from pml.model import Tool
 
 MOST_HITS = 200
@@ -22,19 +26,21 @@ MOST_HITS = 200
 MOST_PATTERN_CHARACTERS = 256
 """Of a pattern; the longest id is shorter."""
 
-_MOST_TEXT_CHARACTERS = 4_000
-"""Of a description, or of all parameters, that is indexed: what a tool does is said first."""
+_CONCEPT, _BEGINNING, _LIKE = 0.9, 0.5, 0.4
+"""What a term counts that is not the word itself: means the same, begins with it, looks so."""
 
-_MOST_PARAMETERS = 200
+_LEAST_NEAR = 4  # letters of a word that may begin another; a slip needs one more
+_COVERED = 0.7
+"""Share of a score that depends on how much of the question a tool has."""
+
+_NAME_SHARE = 1.0
+"""What is added, as a share, to a tool all of whose name was asked for."""
+
+_SERVER_MEANT = 1.0
+"""What is added, as a share, to the tools of a server that was surely named."""
+
 _NAME_BOOST = 1.0
 """For a query that is a tool's name, as a share of the best score: above all that words reach."""
-
-_SCHEMA = """CREATE VIRTUAL TABLE tools USING fts5(
-    name, server, description, parameters, name_concepts, concepts,
-    tokenize = 'porter unicode61 remove_diacritics 2')"""
-_WEIGHTS = "10.0, 3.0, 3.0, 1.0, 4.0, 1.0"
-_SEARCH = f"SELECT rowid, -bm25(tools, {_WEIGHTS}) AS score FROM tools WHERE tools MATCH ? "  # noqa: S608 constants
-_LEAST_PREFIX = 3  # characters that a beginning of a word has
 
 Keep = Callable[[Tool], bool]
 _DOTTED = re.compile(r"""\.|\["|"\]|\['|'\]""")
@@ -48,17 +54,39 @@ class Hit:
     score: float
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Word:
+    """A word of a question, as the terms that stand for it, each with what it counts."""
+
+    terms: tuple[tuple[str, float], ...]
+
+    @property
+    def most(self) -> float:
+        """Give what the word counts at best."""
+        return max(value for _, value in self.terms)
+
+
 class ToolIndex:
     """The tools of all servers; used by one caller at a time, closed by whoever made it."""
 
     def __init__(self, concepts: Concepts | None = None) -> None:
         """Make an empty one."""
         self._concepts = concepts or Concepts()
-        self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-        self._database.execute(_SCHEMA)
         self._tools: dict[int, Tool] = {}
         self._rows: dict[str, range] = {}
         """By server."""
+
+        self._names: dict[int, tuple[str, ...]] = {}
+        """The terms of each tool's own name."""
+
+        self._terms: dict[int, tuple[str, ...]] = {}
+        """All terms of each tool."""
+
+        self._places: dict[str, dict[int, float]] = {}
+        """By term: what it counts for which tool."""
+
+        self._rarities: dict[str, float] = {}
+        """Of the terms that were asked for since the tools changed."""
 
         self._next_row = 1
 
@@ -72,7 +100,12 @@ class ToolIndex:
 
     def close(self) -> None:
         """Free the memory; more than once does nothing."""
-        self._database.close()
+        self._tools.clear()
+        self._rows.clear()
+        self._names.clear()
+        self._terms.clear()
+        self._places.clear()
+        self._rarities.clear()
 
     def __len__(self) -> int:
         """Count the tools."""
@@ -85,24 +118,27 @@ class ToolIndex:
 
     def update(self, server: str, tools: Sequence[Tool]) -> None:
         """Take these for the tools of a server, instead of those it had."""
-        self._database.execute("BEGIN")
-        self._drop(server)
+        self.remove(server)
         rows = range(self._next_row, self._next_row + len(tools))
         self._next_row = rows.stop
         self._rows[server] = rows
-        self._tools.update(zip(rows, tools, strict=True))
-        self._database.executemany(
-            "INSERT INTO tools (rowid, name, server, description, parameters, name_concepts,"
-            " concepts) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [(row, *self._texts(tool)) for row, tool in zip(rows, tools, strict=True)],
-        )
-        self._database.execute("COMMIT")
+        for row, tool in zip(rows, tools, strict=True):
+            self._tools[row] = tool
+            self._names[row] = name_terms(tool)
+            weights = weighted_terms(tool, self._concepts)
+            self._terms[row] = tuple(weights)
+            for term, weight in weights.items():
+                self._places.setdefault(term, {})[row] = weight
 
     def remove(self, server: str) -> None:
         """Forget a server."""
-        self._database.execute("BEGIN")
-        self._drop(server)
-        self._database.execute("COMMIT")
+        self._rarities.clear()
+        for row in self._rows.pop(server, range(0)):
+            for term in self._terms.pop(row):
+                del self._places[term][row]
+                if not self._places[term]:
+                    del self._places[term]
+            del self._tools[row], self._names[row]
 
     def tools(self, keep: Keep | None = None) -> list[Tool]:
         """Give all tools, by id."""
@@ -110,17 +146,14 @@ class ToolIndex:
 
     def search(self, query: str, limit: int = MOST_HITS, *, keep: Keep | None = None) -> list[Hit]:
         """Give the tools that fit best, best first; equals by id. Never raises on a query."""
-        wanted = query_words(query)
-        if not wanted:
-            return []
-        found = self._database.execute(
-            f"{_SEARCH} ORDER BY score DESC LIMIT ?", (self._expression(wanted), MOST_HITS)
-        )
-        hits = [Hit(self._tools[row], score) for row, score in found]
-        named = {tool.id for tool in self.by_name(query)} | self._named_by(wanted)
-        boost = _NAME_BOOST * max((hit.score for hit in hits), default=0.0)
-        boosted = [Hit(hit.tool, hit.score + boost * (hit.tool.id in named)) for hit in hits]
-        kept = [hit for hit in boosted if keep is None or keep(hit.tool)]
+        asked = query_words(query)
+        wanted = [word for word in map(self._word, asked) if word.terms]
+        scores = self._scores(wanted)
+        boost = _NAME_BOOST * max(scores.values(), default=0.0)
+        for row in self._named(query, asked):
+            scores[row] = scores.get(row, 0.0) + boost
+        hits = (Hit(self._tools[row], score) for row, score in scores.items())
+        kept = [hit for hit in hits if keep is None or keep(hit.tool)]
         return sorted(kept, key=lambda hit: (-hit.score, hit.tool.id))[:limit]
 
     def by_pattern(self, pattern: str, *, keep: Keep | None = None) -> list[Tool]:
@@ -135,51 +168,88 @@ class ToolIndex:
         exact = [tool for tool in every if wanted in _names(tool)]
         return exact or [tool for tool in every if tool.name == wanted]
 
-    def _drop(self, server: str) -> None:
-        rows = self._rows.pop(server, range(0))
-        self._database.executemany("DELETE FROM tools WHERE rowid = ?", [(row,) for row in rows])
-        for row in rows:
-            del self._tools[row]
-
-    def _texts(self, tool: Tool) -> tuple[str, ...]:
-        """Give what is indexed of a tool, by column."""
-        name, description = words(tool.name), words(tool.description[:_MOST_TEXT_CHARACTERS])
-        parameters = words(" ".join(_parameters(tool))[:_MOST_TEXT_CHARACTERS])
-        columns = (
-            name,
-            words(tool.server),
-            description,
-            parameters,
-            self._concepts.among(name),
-            self._concepts.among(description),
-        )
-        return tuple(" ".join(column) for column in columns)
-
-    def _expression(self, wanted: Sequence[str]) -> str:
-        """Give the query for FTS5: quoted words alone, so that nothing in it is syntax."""
-        terms = " OR ".join(self._term(word) for word in wanted)
-        plain = f"{{name server description parameters}} : ({terms})"
-        concepts = self._concepts.among(wanted)
-        if not concepts:
-            return plain
-        meant = " OR ".join(f'"{one}"' for one in concepts)
-        return f"({plain}) OR ({{name_concepts concepts}} : ({meant}))"
-
-    def _term(self, word: str) -> str:
-        """Quote a word; one that no tool has may be the beginning of one that some have."""
-        term = f'"{word}"'
-        is_known = self._database.execute(
-            "SELECT 1 FROM tools WHERE tools MATCH ? LIMIT 1", (term,)
-        ).fetchone()
-        return term if is_known or len(word) < _LEAST_PREFIX else f"{term}*"
-
-    def _named_by(self, wanted: Sequence[str]) -> set[str]:
-        """Give the ids of the tools whose name the words of a query are."""
+    def _scores(self, wanted: Sequence[_Word]) -> dict[int, float]:
+        """Give what each tool that has something of a question reaches."""
+        scores: defaultdict[int, float] = defaultdict(float)
+        covered: defaultdict[int, float] = defaultdict(float)
+        for word in wanted:
+            for row, value in self._best(word).items():
+                scores[row] += value
+                covered[row] += word.most
+        whole = sum(word.most for word in wanted)
+        terms = {term for word in wanted for term, _ in word.terms}
+        meant = self._meant(terms)
         return {
-            tool.id
-            for tool in self._tools.values()
-            if wanted in (words(tool.name), words(tool.id))
+            row: score
+            * (1 - _COVERED + _COVERED * covered[row] / whole)
+            * (1 + _NAME_SHARE * self._named_share(row, terms))
+            * (1 + _SERVER_MEANT * meant.get(self._tools[row].server, 0.0))
+            for row, score in scores.items()
         }
+
+    def _meant(self, terms: set[str]) -> dict[str, float]:
+        """Give the servers whose name was said, and how surely: `redis` is no other's word."""
+        found: dict[str, float] = {}
+        for server, rows in self._rows.items():
+            for term in terms.intersection(stem(word) for word in name_words(server)):
+                surely = len(rows) / len(self._places[term])
+                found[server] = max(surely, found.get(server, 0.0))
+        return found
+
+    def _best(self, word: _Word) -> dict[int, float]:
+        """Give what a word counts for each tool, by the best of its terms."""
+        best: dict[int, float] = {}
+        for term, value in word.terms:
+            for row, weight in self._places[term].items():
+                best[row] = max(best.get(row, 0.0), weight * value)
+        return best
+
+    def _named_share(self, row: int, terms: set[str]) -> float:
+        """Give how much of a tool's name was asked for."""
+        whole = asked = 0.0
+        for term in self._names[row]:
+            rarity = self._rarity(term)
+            whole += rarity
+            if term in terms:
+                asked += rarity
+            elif not terms.isdisjoint(self._concepts.of(term)):
+                asked += rarity * _CONCEPT
+        return asked / whole if whole else 0.0
+
+    def _word(self, word: str) -> _Word:
+        """Give the terms that stand for a word; none if no tool has any of them."""
+        own = stem(word)
+        found = {term: _CONCEPT for term in self._concepts.of(own) if term in self._places}
+        if own in self._places:
+            found[own] = 1.0
+        elif not found:
+            found = dict(self._near(own))
+        return _Word(tuple((term, share * self._rarity(term)) for term, share in found.items()))
+
+    def _rarity(self, term: str) -> float:
+        """Give what a term counts: the more, the fewer tools have it."""
+        if term not in self._rarities:
+            self._rarities[term] = math.log(1 + len(self._tools) / len(self._places[term]))
+        return self._rarities[term]
+
+    def _near(self, own: str) -> Iterator[tuple[str, float]]:
+        """Give the terms that begin with a word; else those of which it may be a slip."""
+        if len(own) < _LEAST_NEAR:
+            return
+        longer = [term for term in self._places if term.startswith(own)]
+        yield from ((term, _BEGINNING) for term in longer)
+        if not longer and len(own) > _LEAST_NEAR:
+            yield from ((term, _LIKE) for term in self._places if _is_slip(own, term))
+
+    def _named(self, query: str, asked: Sequence[str]) -> Iterator[int]:
+        """Give the tools whose name, or id, a query is."""
+        own = tuple(stem(word) for word in asked)
+        yield from (row for row, name in self._names.items() if name == own)
+        wanted = _canonical(query)
+        if " " not in wanted:  # a question has some, a name has none
+            for row, tool in self._tools.items():
+                if wanted in (*_names(tool), tool.name) and self._names[row] != own:
+                    yield row
 
 
 def pattern_matcher(pattern: str) -> Callable[[Tool], bool]:
@@ -203,17 +273,13 @@ def _names(tool: Tool) -> tuple[str, ...]:
     return tool.id, f"{tool.server}__{tool.name}", f"{tool.server}.{tool.name}"
 
 
-def _parameters(tool: Tool) -> Iterator[str]:
-    """Give the names and descriptions of the parameters, of one level."""
-    schema = tool.definition.get("inputSchema")
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    if not isinstance(properties, Mapping):
-        return
-    for name, one in list(properties.items())[:_MOST_PARAMETERS]:
-        yield name
-        yield from _described(one)
+def _is_slip(one: str, other: str) -> bool:
+    """Say whether words differ by one letter, or by two that changed places; not the first."""
+    if one[0] != other[0] or abs(len(one) - len(other)) > 1:
+        return False
+    return not _shorter(one).isdisjoint(_shorter(other))
 
 
-def _described(schema: Any) -> Iterable[str]:
-    words_said = schema.get("description") if isinstance(schema, Mapping) else None
-    return (words_said,) if isinstance(words_said, str) else ()
+def _shorter(word: str) -> set[str]:
+    """Give a word, and it without any one letter."""
+    return {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}

@@ -28,6 +28,7 @@ MOST_NOTE_CHARACTERS = 160
 """Of the description of a property."""
 
 _INLINE_CHARACTERS = 60
+_MOST_SAFE_INTEGER = 2**53 - 1  # of JavaScript
 _PLAIN = {
     "string": "string",
     "number": "number",
@@ -179,9 +180,11 @@ class Writer:
         if not self._detail.notes or not isinstance(schema, Mapping):
             return ""
         words = schema.get("description")
-        parts = [comment(words, self._detail.notes)] if isinstance(words, str) else []
-        parts += [comment(one, self._detail.notes) for one in _facts(schema)]
-        return " ".join(part for part in parts if part)
+        said = comment(words, self._detail.notes) if isinstance(words, str) else ""
+        facts = [comment(one, self._detail.notes) for one in _facts(schema)]
+        if facts and said and said[-1] not in ".!?:;…":
+            said += "."
+        return " ".join(part for part in (said, *facts) if part)
 
 
 def names_in(value: object) -> frozenset[str]:
@@ -200,11 +203,24 @@ def _facts(schema: Mapping[str, Any]) -> Iterator[str]:
     """Give what a caller must know and a type cannot say."""
     if isinstance(form := schema.get("format"), str):
         yield f"Format: {form}."
-    least, most = literal(schema.get("minimum")), literal(schema.get("maximum"))
-    if "minimum" in schema and "maximum" in schema and least and most:
-        yield f"{least} to {most}."
+    yield from _range(schema)
     if schema.get("default") is not None and (default := literal(schema["default"])):
         yield f"Default: {default}"
+
+
+def _range(schema: Mapping[str, Any]) -> Iterator[str]:
+    """Give the bounds that someone chose: generators write those of every integer."""
+    least, most = (_bound(schema.get(word)) for word in ("minimum", "maximum"))
+    if least and most:
+        yield f"{least} to {most}."
+    elif least or most:
+        yield f"At least {least}." if least else f"At most {most}."
+
+
+def _bound(value: object) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return literal(value) if abs(value) < _MOST_SAFE_INTEGER else None
 
 
 def _looked_up(root: object, reference: str) -> object:

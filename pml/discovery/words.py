@@ -1,12 +1,13 @@
-"""Words of names, descriptions and queries: split, without the empty ones, with their like. Pure.
+"""Words of names, descriptions and queries: split, stemmed, without the empty ones. Pure.
 
-Agents say `folder` where a tool says `directory`. Words that mean the same to someone who looks
-for a tool belong to one concept, named by the first of them; stemming of all other words is left
-to the index.
+A name is taken apart at its capitals; in prose `GitHub` is one word. What several words mean
+together, and which words mean the same, is told by `thesaurus`.
 """
 
 import re
 from collections.abc import Iterable, Mapping
+
+from pml.discovery.thesaurus import EMPTY, GROUPS, PHRASES
 
 MOST_QUERY_CHARACTERS = 1_000
 """Of a query; the rest is not read."""
@@ -16,170 +17,87 @@ MOST_QUERY_WORDS = 24
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
+_FILE = re.compile(r"(?<![\w/])[\w*-]+\.(?!com\b|org\b|net\b|io\b)([a-z]{1,4}\d?)\b")
 _MOST_WORD_CHARACTERS = 40
-
-_STOP = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "but",
-        "by",
-        "can",
-        "could",
-        "do",
-        "does",
-        "for",
-        "from",
-        "get",
-        "give",
-        "had",
-        "has",
-        "have",
-        "help",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "just",
-        "let",
-        "like",
-        "me",
-        "my",
-        "need",
-        "not",
-        "of",
-        "on",
-        "or",
-        "our",
-        "out",
-        "please",
-        "should",
-        "so",
-        "some",
-        "somebody",
-        "something",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "to",
-        "up",
-        "us",
-        "use",
-        "used",
-        "using",
-        "want",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-    ]
+_OBJECT = r"((?: \w+){0,4}?) "
+_PHRASES = tuple(
+    (re.compile(rf"\b{said.replace(' ... ', _OBJECT)}\b"), meant)
+    for said, meant in PHRASES.items()
 )
-
-_CONCEPTS = (
-    "delete remove erase drop destroy discard unlink clear purge wipe",
-    "directory folder dir",
-    "fetch get download retrieve obtain pull",
-    "search find query grep lookup locate seek",
-    "create make new add generate build",
-    "list show enumerate display browse",
-    "update modify change edit alter adjust",
-    "write save store put",
-    "read view open load see inspect",
-    "move rename relocate",
-    "execute run invoke launch",
-    "command shell terminal bash",
-    "file document",
-    "image picture photo screenshot",
-    "website webpage page url site web",
-    "repository repo",
-    "issue ticket bug",
-    "send post publish",
-    "compare diff difference",
-    "convert transform turn translate",
-    "calculate compute evaluate arithmetic math",
-    "database db",
-    "row record entry document",
-    "count number total many",
-    "wait sleep pause delay",
-    "copy duplicate clone",
-    "log history",
-    "click press tap",
-    "chart graph plot diagram",
-    "cell range spreadsheet sheet worksheet excel",
-    "key keyboard",
-    "paper article preprint publication",
-)
-_ENDINGS = ("ies", "ing", "ed", "es", "s")
+_VOWEL = re.compile("[aeiouy]")
 
 
 def words(text: str) -> list[str]:
-    """Split text at everything that is no letter or digit, and names at their capitals."""
+    """Split prose; `dryRun` is two words, `GitHub` is one."""
+    return name_words(" ".join(
+        word.lower() if word[0].isupper() else word for word in _WORD.findall(text)
+    ))  # fmt: skip
+
+
+def name_words(text: str) -> list[str]:
+    """Split a name, at its capitals too."""
     found = _WORD.findall(_CAMEL.sub(" ", text))
     return [word.lower() for word in found if len(word) <= _MOST_WORD_CHARACTERS]
 
 
-def query_words(text: str) -> list[str]:
-    """Give the different words of a query that say something; all if none does."""
-    every = list(dict.fromkeys(words(text[:MOST_QUERY_CHARACTERS])))
-    telling = [word for word in every if word not in _STOP]
-    return (telling or every)[:MOST_QUERY_WORDS]
+def stem(word: str) -> str:
+    """Cut English endings, roughly: forms of one word come out the same."""
+    word = _singular(word)
+    for ending in ("ing", "ed"):
+        rest = word.removesuffix(ending)
+        if rest != word and len(rest) > 2 and _VOWEL.search(rest):  # noqa: PLR2004 what is left
+            word = rest[:-1] if rest[-1] == rest[-2] and rest[-1] not in "lsz" else rest
+            break
+    if word.endswith(("tion", "sion")) and len(word) > 7:  # noqa: PLR2004 not `notion`
+        word = word[:-3]
+    if word.endswith("ly") and len(word) > 5:  # noqa: PLR2004 not `apply`
+        word = word[:-2]
+    word = word.removesuffix("e") if len(word) > 3 else word  # noqa: PLR2004 not `the`
+    if word.endswith("is") and len(word) > 5:  # noqa: PLR2004 not `this`
+        word = f"{word[:-1]}z"
+    return f"{word[:-1]}i" if word.endswith("y") and len(word) > 3 else word  # noqa: PLR2004 `key`
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:  # noqa: PLR2004 not `ties`
+        return f"{word[:-3]}y"
+    if word.endswith(("sses", "xes", "zes", "ches", "shes")):
+        return word[:-2]
+    if word.endswith("s") and len(word) > 3 and word[-2] not in "sui":  # noqa: PLR2004 not `gas`
+        return word[:-1]
+    return word
 
 
 class Concepts:
     """Which words mean the same."""
 
-    def __init__(self, groups: Iterable[str] = _CONCEPTS) -> None:
+    def __init__(self, groups: Iterable[str] = GROUPS) -> None:
         """Take groups of words, each named by its first."""
-        self._named: Mapping[str, tuple[str, ...]] = _by_word(groups)
+        named: dict[str, tuple[str, ...]] = {}
+        for group in groups:
+            name, *_ = members = [stem(word) for word in group.split()]
+            for one in dict.fromkeys(members):
+                named[one] = (*named.get(one, ()), f"={name}")
+        self._named: Mapping[str, tuple[str, ...]] = named
 
-    def of(self, word: str) -> tuple[str, ...]:
-        """Give the concepts that a word belongs to."""
-        return self._named.get(word) or self._named.get(stem(word), ())
-
-    def among(self, found: Iterable[str]) -> list[str]:
-        """Give the concepts of several words, each once."""
-        return list(dict.fromkeys(one for word in found for one in self.of(word)))
-
-
-def stem(word: str) -> str:
-    """Cut an English ending, roughly: to look up a word, not to index it."""
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) > 2:  # noqa: PLR2004 what is left
-            return word.removesuffix(ending).removesuffix("e")
-    return word.removesuffix("e")
+    def of(self, stemmed: str) -> tuple[str, ...]:
+        """Give the concepts that a stemmed word belongs to, as terms that no word is."""
+        return self._named.get(stemmed, ())
 
 
-def _by_word(groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    named: dict[str, tuple[str, ...]] = {}
-    for group in groups:
-        name, *_ = members = group.split()
-        for form in dict.fromkeys(form for word in members for form in (word, stem(word))):
-            named[form] = (*named.get(form, ()), name)
-    return named
+_EMPTY = frozenset(map(stem, EMPTY.split()))
+
+
+def query_words(text: str) -> list[str]:
+    """Give the different words of a query that say something, not stemmed; all if none does."""
+    plain = words(_FILE.sub(r" file \1 ", text[:MOST_QUERY_CHARACTERS]))
+    every = list(dict.fromkeys(_meant(" ".join(plain)).split()))
+    telling = [word for word in every if stem(word) not in _EMPTY and not word.isdecimal()]
+    return (telling or every)[:MOST_QUERY_WORDS]
+
+
+def _meant(text: str) -> str:
+    """Replace phrases by what they mean."""
+    for phrase, meant in _PHRASES:
+        text = phrase.sub(f"{meant} \\1" if phrase.groups else meant, text)
+    return text

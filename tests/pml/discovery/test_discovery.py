@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from pml.discovery import ListingStore, ToolIndex, Wanted, answered, declaration, find
 from pml.discovery.answer import MOST_ANSWER_CHARACTERS
 from pml.model import Listing, Tool
+from sandbox_host.engine.runtime import shared_runtimes
+from sandbox_host.programs import Erasers
 
 KEY = b"k" * 32
 
@@ -113,6 +115,40 @@ def test_a_description_cannot_leave_its_comment_nor_hide(words: str) -> None:
     outside = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     assert "process.exit" not in outside
     assert all(c.isprintable() or c == "\n" for c in text)
+
+
+HOSTILE = ["*/", 'a"b', "a`b", "${x}", "\\", "}; evil(); ({", "\u2028", "\u202e", "async"]
+
+
+async def test_a_hostile_definition_is_erased_to_nothing() -> None:
+    """Attack: names, keys, literals and words of a server run when a model pastes its declaration."""
+    erasers = Erasers(shared_runtimes().warm)
+    for words in HOSTILE:
+        shape = {words: {"enum": [words], "default": words, "format": words, "description": words}}
+        made = tool(words, words, server=words, properties=shape, required=[words])
+        erased = await erasers.erase(f"{declaration(made)}\nreturn 1", 1 << 20)
+        assert erased.code.split() == ["return", "1"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "note"),
+    [
+        ({"minimum": 1, "maximum": 25}, "1 to 25."),
+        ({"minimum": 0, "maximum": 2**53 - 1}, "At least 0."),
+        ({"maximum": 9}, "At most 9."),
+        ({"description": "How many", "minimum": 1}, "How many. At least 1."),
+        ({"description": "How many.", "default": 3}, "How many. Default: 3"),
+    ],
+)
+def test_a_parameter_says_what_its_type_does_not(schema: dict[str, Any], note: str) -> None:
+    text = declaration(tool("x", properties={"n": {"type": "integer", **schema}}))
+    assert f"/** {note} */" in text
+
+
+@pytest.mark.parametrize("bound", [-(2**53) + 1, 2**53 - 1, True, "5", None, [1], 1e400])
+def test_a_bound_that_nobody_chose_is_not_told(bound: Any) -> None:
+    shape = {"n": {"type": "integer", "minimum": bound, "maximum": bound}}
+    assert "/**" not in declaration(tool("x", properties=shape))
 
 
 JSON = st.recursive(
