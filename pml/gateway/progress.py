@@ -95,8 +95,7 @@ async def forwarded(context: Context) -> AsyncIterator[OnProgress]:
     async def tell() -> None:
         async for one in receive:
             words = None if one.message is None else printable(one.message, _MESSAGE_CHARACTERS)
-            with contextlib.suppress(anyio.BrokenResourceError):  # the client reads nothing
-                await context.session.report_progress(one.done, one.total, words)
+            await context.session.report_progress(one.done, one.total, words)
 
     failure: Exception | None = None
     with send, receive:

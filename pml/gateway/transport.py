@@ -123,9 +123,10 @@ class Outgoing:
         self._pipe = pipe
 
     async def send(self, message: SessionMessage) -> None:
-        """Send a message; raises `anyio.BrokenResourceError` if the client reads nothing."""
-        if not self._pipe.write(_line(message.message)):
-            raise anyio.BrokenResourceError
+        """Send a message; wait for a client that reads slowly: every request has its answer."""
+        line = _line(message.message)
+        while not self._pipe.write(line):
+            await self._pipe.sent()
 
     async def aclose(self) -> None:
         """Nothing: whoever opened the wire closes it."""
