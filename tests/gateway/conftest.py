@@ -5,7 +5,7 @@ import datetime
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +120,11 @@ class Client:
             await self._waiting[number].wait()
         message = self._results.pop(number)
         return message.get("result", message)
+
+    def expect(self, number: int) -> Awaitable[Any]:
+        """Wait for the answer to a message that is sent by hand."""
+        self._waiting[number] = anyio.Event()
+        return self.end(number)
 
     async def request(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
         return await self.end(await self.begin(method, params or {}))

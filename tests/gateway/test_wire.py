@@ -4,6 +4,9 @@ import json
 import sys
 
 import anyio
+import pytest
+
+from pml.gateway.unread import refusal
 
 from .conftest import Client, Workspace, connected
 
@@ -53,3 +56,47 @@ async def test_a_client_that_hangs_up_still_reads_the_rest(workspace: Workspace)
         tasks.cancel_scope.cancel()
     answer = json.loads(received.splitlines()[-1])
     assert len(answer["result"]["structuredContent"]["result"]) == 500_000
+
+
+EXECUTE = b'"method":"tools/call","params":{"name":"execute","arguments":{"code":"1","args":%s}}'
+UNREADABLE = {
+    "half a surrogate pair": rb'"\ud800"',
+    "too deep": b"[" * 300 + b"]" * 300,
+    "too many digits": b"9" * 5000,
+    "no UTF-8": b'"\xff"',
+    "too large": b'"' + b"x" * (33 << 20) + b'"',
+}
+
+
+@pytest.mark.parametrize("args", UNREADABLE.values(), ids=list(UNREADABLE))
+async def test_a_request_that_cannot_be_read_is_answered_with_an_error(
+    workspace: Workspace, args: bytes
+) -> None:
+    workspace.configure()
+    async with connected(workspace) as client:
+        for number, line in (
+            (501, b'{"jsonrpc":"2.0","id":501,' + EXECUTE % args + b"}\n"),  # as Python writes it
+            (502, b"{" + EXECUTE % args + b',"jsonrpc":"2.0","id":502}\n'),  # as JavaScript does
+        ):
+            answer = client.expect(number)
+            await client.send(line)
+            error = (await answer)["error"]
+            assert error["code"] in (-32700, -32600)
+            assert "the message" in error["message"]
+        assert (await client.facts("execute", code="1"))["result"] == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","id":1,"result":{"content":{"verdict":"\\ud800"}}}',
+        b'{"result":{"method":"\\ud800"},"jsonrpc":"2.0","id":1}',
+        b'{"jsonrpc":"2.0","method":"x","params":{"a":"\\ud800","b":{"id":1}}}',
+        b'{"jsonrpc":"2.0","method":"x","params":{"a":"\\ud800","id":1}',
+        b'{"jsonrpc":"2.0","params":{"id":1,"method":"\\ud800"}}',
+        b"no message at all",
+    ],
+)
+def test_what_is_surely_no_request_is_never_answered(line: bytes) -> None:
+    """An answer to a response would be taken for that of the client's own request."""
+    assert refusal(line, line, -32700, "words") is None
