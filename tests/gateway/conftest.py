@@ -19,6 +19,7 @@ from pml.trust import trust_workspace
 COUNTER = Path(__file__).parents[1] / "servers" / "counter_server.py"
 MODERN = "2026-07-28"
 ELICITS = {"elicitation": {}}
+SECRET = "sk-of-the-hostile-server-0123456789"
 
 Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
@@ -227,3 +228,13 @@ async def connected(
 def accepting(word: str) -> Answer:
     """A human who fills the form in with this word."""
     return lambda _: {"action": "accept", "content": {"verdict": word}}
+
+
+@pytest.fixture
+def hostile(workspace: Workspace) -> Workspace:
+    """The workspace, with a server that answers as no server should, and its key."""
+    server = Path(__file__).with_name("hostile_server.py")
+    env = {"HOSTILE_KEY": SECRET}
+    command = {"command": sys.executable, "args": [str(server)], "env": env}
+    workspace.servers["hostile"] = command
+    return workspace

@@ -167,3 +167,12 @@ def test_no_name_ever_means_two_tools(found: list[str]) -> None:
     assert len({tool.id for tool in result.tools.values()}) == len(result.tools)
     for name, tool in result.tools.items():
         assert [one for one in tools if wire_name(one.id) == name] == [tool]
+
+
+async def test_with_only_a_configuration_that_cannot_be_used_offers_nothing_else(
+    workspace: Workspace,
+) -> None:
+    workspace.configure(permissions={"allow": ["counter"]})
+    async with connected(workspace, "--only", "--expose", "counter:one") as client:
+        (workspace.path / ".pml.json").write_text("{nope", encoding="utf-8")
+        assert (await client.request("tools/list"))["tools"] == []
