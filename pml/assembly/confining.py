@@ -1,5 +1,6 @@
 """How a local server, or a command, is started: with no more than it was granted."""
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -40,7 +41,7 @@ def confined(setup: Setup, server: StdioServerConfig) -> Confined:
     places = Places(
         setup.workspace,
         private_folder(folder / "home"),
-        emptied_folder(folder / "tmp" / str(os.getpid())),
+        emptied_folder(_temporary(setup, server.name)),
         setup.user_home,
     )
     return confine(
@@ -61,7 +62,7 @@ def confined_command(setup: Setup, command: str) -> Confined:
     places = Places(
         setup.workspace,
         private_folder(folder / "home"),
-        emptied_folder(folder / "tmp" / str(os.getpid()) / secrets.token_hex(4)),
+        emptied_folder(_temporary(setup, SHELL) / secrets.token_hex(4)),
         setup.user_home,
     )
     return confine(
@@ -88,8 +89,14 @@ def _folder(setup: Setup, server: str) -> Path:
     return setup.state / "servers" / server
 
 
+def _temporary(setup: Setup, server: str) -> Path:
+    return _folder(setup, server) / "tmp" / str(os.getpid()) / setup.mark
+
+
 def remove_temporary(setup: Setup) -> None:
-    """Remove what servers of this process kept for a while."""
+    """Remove what servers of this setup kept for a while."""
     for name in (*(server.name for server in setup.servers), SHELL):
-        own = _folder(setup, name) / "tmp" / str(os.getpid())
+        own = _temporary(setup, name)
         shutil.rmtree(own, ignore_errors=True)
+        with contextlib.suppress(OSError):  # another setup of this process uses it
+            own.parent.rmdir()

@@ -5,6 +5,7 @@ what the machine's OS sandbox can do. Above: the commands and the gateway. Below
 """
 
 import dataclasses
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -33,6 +34,9 @@ class Setup:
 
     loaded: Loaded | None = None
     """What was read of the file, for a verdict of Always to be added to."""
+
+    mark: str = dataclasses.field(default_factory=lambda: secrets.token_hex(4), compare=False)
+    """Tells the temporary folders of two setups in one process apart: one may end first."""
 
     @property
     def servers(self) -> tuple[ServerConfig, ...]:

@@ -9,7 +9,6 @@ import os
 from collections import deque
 
 import anyio
-import anyio.lowlevel
 
 MOST_UNSENT_BYTES = 32 << 20
 """What may wait for a server that does not read."""
@@ -25,6 +24,7 @@ class Pipe:
         self._unsent: deque[bytes] = deque()
         self._unsent_bytes = 0
         self._waiting = anyio.Event()
+        self._sent = anyio.Event()
 
     def write(self, data: bytes) -> bool:
         """Send, or keep for later; say False, and keep nothing, when too much waits already."""
@@ -51,12 +51,18 @@ class Pipe:
                     self._unsent_bytes -= len(first) - len(rest)
                     if rest:
                         self._unsent.appendleft(rest)
+                    self._sent.set()
+                    self._sent = anyio.Event()
+
+    async def sent(self) -> None:
+        """Wait until the reader has taken some of what waits; `flush` must be running."""
+        if self._unsent:
+            await self._sent.wait()
 
     async def drained(self) -> None:
         """Wait until the reader has taken everything; `flush` must be running."""
         while self._unsent:
-            await anyio.wait_writable(self._descriptor)
-            await anyio.lowlevel.checkpoint()
+            await self._sent.wait()
 
     def close(self) -> None:
         """Let the reader see the end; more than once does nothing."""

@@ -78,6 +78,11 @@ class Gate:
         self.warnings: list[str] = []
         """What the human should know although the run goes on."""
 
+    def close(self) -> None:
+        """Close the journal's file, however the run was left; more than once does nothing."""
+        if self.journal is not None:
+            self.journal.close()
+
     async def answer(self, call: Call) -> Any:
         """Answer a call of the guest; what goes wrong rejects it there."""
         try:

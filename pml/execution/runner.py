@@ -5,6 +5,7 @@ When nothing can go on without the human, the program is frozen and written to d
 is asked: from then on the process may die. Knows no terminal, no wire and no server.
 """
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -211,14 +212,15 @@ class _Waiting:
 
     async def settle(self, outcome: Outcome, *, is_new: bool = True) -> Run:
         store, run = self._office.store, self._stored.id
-        if is_new:
+        with contextlib.closing(self._gate):
+            if not is_new:
+                return await self._settle(outcome, is_new=False)
             with store.hold(run):
                 try:
                     return await self._settle(outcome, is_new=True)
                 finally:
                     if self._stored.generation == 0:
                         store.remove(run)  # it could not be written: nothing is left of it
-        return await self._settle(outcome, is_new=False)
 
     async def _settle(self, outcome: Outcome, *, is_new: bool) -> Run:
         while isinstance(outcome, Suspended):
@@ -243,8 +245,7 @@ class _Waiting:
         """Freeze the program and its questions; the journal begins anew."""
         pending = tuple(self._question(call) for call in calls)
         stored = dataclasses.replace(self._stored, pending=pending)
-        if self._gate.journal is not None:
-            self._gate.journal.close()
+        self._gate.close()
         self._stored = self._office.store.save(stored, self._sandbox.snapshot())
         self._gate.journal = self._office.store.journal(self._stored)
 
@@ -327,8 +328,7 @@ class _Waiting:
         self._forget()
 
     def _forget(self) -> None:
-        if self._gate.journal is not None:
-            self._gate.journal.close()
+        self._gate.close()
         self._office.store.remove(self._stored.id)
 
 

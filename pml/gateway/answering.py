@@ -12,7 +12,7 @@ from pml.errors import PmlError
 from pml.execution.report import error_report, run_report
 from pml.execution.runner import Run
 from pml.execution.workflows import StoredRun
-from sandbox_host import Completed, Failed, ToolError
+from sandbox_host import Completed, Failed, Suspended, ToolError
 
 
 def of_run(run: Run, workspace: Path) -> dict[str, Any]:
@@ -44,7 +44,11 @@ def of_rejection(error: ToolError) -> dict[str, Any]:
 
 
 def of_direct(run: Run, workspace: Path) -> dict[str, Any]:
-    """Give a direct call that went through a run because the human was asked."""
+    """Give a direct call that went through a run because the human was asked.
+
+    One that waits is an error to the client: it has no result that fits the tool's `outputSchema`,
+    and clients that check it would show the model nothing of how the human can answer.
+    """
     match run.outcome:
         case Completed(value=value) if isinstance(value, dict) and "content" in value:
             return value
@@ -54,6 +58,8 @@ def of_direct(run: Run, workspace: Path) -> dict[str, Any]:
                  "message": error.message.removeprefix("McpError: ")},
                 is_error=True,
             )  # fmt: skip
+        case Suspended():
+            return {**of_run(run, workspace), "isError": True}
         case _:
             return of_run(run, workspace)
 

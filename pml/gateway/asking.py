@@ -12,6 +12,7 @@ from typing import Any
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from pml.execution.approvals import Approval, Verdict
 from pml.execution.wording import described
@@ -67,7 +68,7 @@ class ElicitingHuman:
                 answer = await self._context.session.elicit_form(
                     _message(question), _schema(question), self._context.request_id
                 )
-            except MCPError:  # the client could not show it
+            except (MCPError, ValidationError):  # it was not shown, or the answer is none
                 break
             verdict = _verdict(question, answer.action, answer.content)
             if verdict is None:

@@ -157,7 +157,7 @@ async def call_exposed(call: Call, tool: str) -> Result:
     try:
         result = await _direct(call, tool)
     except ToolError as error:
-        return answering.of_rejection(error)
+        result = answering.of_rejection(error)
     if result is not SUSPEND:
         masked_result: Result = call.bench.redactor.value(result)
         return masked_result
@@ -172,7 +172,7 @@ async def _direct(call: Call, tool: str) -> Any:
     rights = call.bench.rights
     if not wants_progress(call.context):
         return await call_directly(tool, call.arguments, rights)
-    async with forwarded(call.context) as on_progress:
+    async with forwarded(call.context, call.bench.redactor.text) as on_progress:
         tools = ForwardingCalls(call.bench.catalog.servers, on_progress)
         return await call_directly(tool, call.arguments, dataclasses.replace(rights, tools=tools))
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import anyio
 
+from pml.backends.errors import ServerStartError
 from pml.backends.servers import Servers
 from pml.discovery.index import ToolIndex
 from pml.discovery.store import ListingStore
@@ -73,16 +74,27 @@ class Catalog:
         return listing is not None
 
     async def _ask(self, names: Sequence[str]) -> None:
-        with anyio.move_on_after(_LIST_SECONDS):
-            listings, problems = await self.servers.list_all(names)
-            self.problems.update(problems)
-            for name, listing in listings.items():
-                self.problems.pop(name, None)
-                if self._indexed.get(name) is listing:
-                    continue
-                if name in self._fingerprints:
-                    self._store.save(name, self._fingerprints[name], listing)
-                self._take(name, listing)
+        """Ask all at once; each list counts as soon as it is there, whoever else is silent."""
+        silent = set(names)
+        with anyio.move_on_after(_LIST_SECONDS) as waiting:
+            async with anyio.create_task_group() as tasks:
+                for name in names:
+                    tasks.start_soon(self._ask_one, name, silent)
+        if waiting.cancelled_caught:
+            words = f"it has not listed its tools within {_LIST_SECONDS:g} s"
+            self.problems |= {name: ServerStartError(name, words) for name in silent}
+
+    async def _ask_one(self, name: str, silent: set[str]) -> None:
+        listings, problems = await self.servers.list_all([name])
+        silent.discard(name)
+        self.problems.pop(name, None)
+        self.problems.update(problems)
+        listing = listings.get(name)
+        if listing is None or self._indexed.get(name) is listing:
+            return
+        if name in self._fingerprints:
+            self._store.save(name, self._fingerprints[name], listing)
+        self._take(name, listing)
 
     def _take(self, server: str, listing: Listing) -> None:
         self._indexed[server] = listing

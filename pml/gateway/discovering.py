@@ -35,9 +35,10 @@ async def discover(bench: Bench, arguments: Mapping[str, Any]) -> dict[str, Any]
 
     found = find(bench.catalog.index, asked, visible=visible)
     notes = {
-        server: bench.redactor.text(problem.message)
+        server: problem.message
         for server, problem in bench.catalog.problems.items()
         if bench.rights.decide(f"{server}:*").outcome is not Outcome.DENY
     }
     answer = answered(asked, found, notes)
-    return answering.of_facts(answer.facts, answer.text)
+    redactor = bench.redactor
+    return answering.of_facts(redactor.value(answer.facts), redactor.text(answer.text))

@@ -1,7 +1,7 @@
 """Progress of a call, told to a client that asked for it."""
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import anyio
@@ -84,8 +84,8 @@ class ForwardingCalls:
 
 
 @contextlib.asynccontextmanager
-async def forwarded(context: Context) -> AsyncIterator[OnProgress]:
-    """Give where a server's words go; the last of them is sent before this is left."""
+async def forwarded(context: Context, mask: Callable[[str], str]) -> AsyncIterator[OnProgress]:
+    """Give where a server's words go, masked; the last of them is sent before this is left."""
     send, receive = anyio.create_memory_object_stream[Progress](_WAITING)
 
     def on_progress(progress: Progress) -> None:
@@ -94,9 +94,10 @@ async def forwarded(context: Context) -> AsyncIterator[OnProgress]:
 
     async def tell() -> None:
         async for one in receive:
-            words = None if one.message is None else printable(one.message, _MESSAGE_CHARACTERS)
-            with contextlib.suppress(anyio.BrokenResourceError):  # the client reads nothing
-                await context.session.report_progress(one.done, one.total, words)
+            words = None
+            if one.message is not None:
+                words = printable(mask(one.message), _MESSAGE_CHARACTERS)
+            await context.session.report_progress(one.done, one.total, words)
 
     failure: Exception | None = None
     with send, receive:

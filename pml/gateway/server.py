@@ -85,9 +85,10 @@ class Front:
             async with self._benches.using() as bench:
                 own = [] if self._options.only else definitions(bench.config.approvals)
                 found = await self._offer.listed(bench)
+                told = [definition(name, tool) for name, tool in found.tools.items()]
+                return own + [bench.redactor.value(one) for one in told]
         except PmlError:  # an unusable configuration is told at every call
-            return definitions("human")
-        return own + [definition(name, tool) for name, tool in found.tools.items()]
+            return [] if self._options.only else definitions("human")
 
     async def _call(self, context: Context) -> Result:
         name, arguments = _named(context.params)

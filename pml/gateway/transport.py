@@ -16,15 +16,22 @@ import anyio
 import anyio.to_thread
 import mcp_types
 from mcp.shared.message import SessionMessage
+from mcp_types import INVALID_REQUEST, PARSE_ERROR
 from pydantic_core import PydanticSerializationError
 
 from pml.backends.pipe import Pipe
+from pml.gateway.unread import EDGE_BYTES, refusal
 
 MOST_LINE_BYTES = 32 << 20
 """Of one message from the client; the sandbox takes 16 MiB of arguments."""
 
 _CHUNK_BYTES = 1 << 16
 _CLOSE_SECONDS = 1.0  # for a client to read what it was sent last
+_TOO_LARGE = f"the message has more than {MOST_LINE_BYTES >> 20} MiB"
+_UNREADABLE = (
+    "the message cannot be read: it must be one JSON-RPC object in UTF-8, nested at most 200 "
+    "levels deep, without halves of surrogate pairs and without numbers of thousands of digits"
+)
 
 Told = Callable[[str], None]
 """Takes what is wrong with the wire, for the log."""
@@ -33,13 +40,16 @@ Told = Callable[[str], None]
 class Incoming:
     """The client's messages; what the SDK calls a read stream."""
 
-    def __init__(self, descriptor: int, told: Told) -> None:
-        """Read from a descriptor that someone else closes."""
+    def __init__(self, descriptor: int, told: Told, answer: Callable[[bytes], Any]) -> None:
+        """Read from a descriptor that someone else closes; `answer` sends a line back."""
         self._descriptor = descriptor
         self._told = told
+        self._answer = answer
         self._lines: deque[bytes] = deque()
         self._rest = bytearray()
-        self._skipping = False
+        self._skipped: bytes | None = None
+        """The beginning of a message that is too large, while the rest of it comes."""
+
         self._open = True
         self._waits = _is_pollable(descriptor)
 
@@ -92,18 +102,21 @@ class Incoming:
             return
         *lines, rest = chunk.split(b"\n")
         for line in lines:
-            whole = bytes(self._rest) + line
-            self._rest.clear()
-            if self._skipping:
-                self._skipping = False
-            elif whole.strip():
-                self._lines.append(whole)
-        if not self._skipping:
-            self._rest += rest
-        if len(self._rest) > MOST_LINE_BYTES:
-            self._told(f"dropped a message of more than {MOST_LINE_BYTES >> 20} MiB")
-            self._rest.clear()
-            self._skipping = True
+            self._end_line(line)
+        self._rest += rest
+        if len(self._rest) > MOST_LINE_BYTES or self._skipped is not None:
+            if self._skipped is None:
+                self._skipped = bytes(self._rest[:EDGE_BYTES])
+            del self._rest[:-EDGE_BYTES]
+
+    def _end_line(self, end: bytes) -> None:
+        whole = bytes(self._rest) + end
+        self._rest.clear()
+        if self._skipped is not None:
+            self._refuse(self._skipped, whole, INVALID_REQUEST, _TOO_LARGE)
+            self._skipped = None
+        elif whole.strip():
+            self._lines.append(whole)
 
     def _read(self, line: bytes) -> SessionMessage | None:
         try:
@@ -111,8 +124,14 @@ class Incoming:
                 mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
             )
         except ValueError:
-            self._told("dropped a line that is no JSON-RPC message")
+            self._refuse(line, line, PARSE_ERROR, _UNREADABLE)
             return None
+
+    def _refuse(self, beginning: bytes, end: bytes, code: int, words: str) -> None:
+        self._told(f"dropped a line: {words}")
+        answer = refusal(beginning[:EDGE_BYTES], end[-EDGE_BYTES:], code, words)
+        if answer is not None:
+            self._answer(answer)
 
 
 class Outgoing:
@@ -123,9 +142,10 @@ class Outgoing:
         self._pipe = pipe
 
     async def send(self, message: SessionMessage) -> None:
-        """Send a message; raises `anyio.BrokenResourceError` if the client reads nothing."""
-        if not self._pipe.write(_line(message.message)):
-            raise anyio.BrokenResourceError
+        """Send a message; wait for a client that reads slowly: every request has its answer."""
+        line = _line(message.message)
+        while not self._pipe.write(line):
+            await self._pipe.sent()
 
     async def aclose(self) -> None:
         """Nothing: whoever opened the wire closes it."""
@@ -149,7 +169,7 @@ async def opened_wire(
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pipe.flush)
             try:
-                yield Incoming(reading, told), Outgoing(pipe)
+                yield Incoming(reading, told, pipe.write), Outgoing(pipe)
             finally:
                 with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
                     await pipe.drained()

@@ -5,7 +5,7 @@ import datetime
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from pml.trust import trust_workspace
 COUNTER = Path(__file__).parents[1] / "servers" / "counter_server.py"
 MODERN = "2026-07-28"
 ELICITS = {"elicitation": {}}
+SECRET = "sk-of-the-hostile-server-0123456789"
 
 Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
@@ -121,6 +122,11 @@ class Client:
         message = self._results.pop(number)
         return message.get("result", message)
 
+    def expect(self, number: int) -> Awaitable[Any]:
+        """Wait for the answer to a message that is sent by hand."""
+        self._waiting[number] = anyio.Event()
+        return self.end(number)
+
     async def request(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
         return await self.end(await self.begin(method, params or {}))
 
@@ -222,3 +228,13 @@ async def connected(
 def accepting(word: str) -> Answer:
     """A human who fills the form in with this word."""
     return lambda _: {"action": "accept", "content": {"verdict": word}}
+
+
+@pytest.fixture
+def hostile(workspace: Workspace) -> Workspace:
+    """The workspace, with a server that answers as no server should, and its key."""
+    server = Path(__file__).with_name("hostile_server.py")
+    env = {"HOSTILE_KEY": SECRET}
+    command = {"command": sys.executable, "args": [str(server)], "env": env}
+    workspace.servers["hostile"] = command
+    return workspace

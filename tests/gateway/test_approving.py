@@ -78,6 +78,10 @@ async def test_no_is_no(workspace: Workspace, modern: bool, said: dict[str, Any]
         {"action": "accept", "content": {"verdict": "YES"}},
         {"action": "accept", "content": {"verdict": "skip"}},
         {"action": "accept", "content": {"approved": True, "ok": True}},
+        {"action": "accept", "content": {"verdict": {"yes": True}}},
+        {"action": "accept", "content": ["yes"]},
+        {"action": "perhaps"},
+        {},
     ],
     ids=json.dumps,
 )

@@ -132,3 +132,18 @@ async def test_built_ins_can_be_switched_off_and_a_server_goes_before(
         )
         assert gone["toolCode"] == "server_unknown"
     assert "a configured server of this name is used instead of the built-in" in client.stderr
+
+
+@pytest.mark.parametrize("name", ["execute", "shell__exec"])
+async def test_a_command_that_no_command_line_can_have_is_told_so(
+    workspace: Workspace, name: str
+) -> None:
+    workspace.configure(permissions={"allow": ["shell:exec"]}, expose=["shell:exec"])
+    code = "await mcp.shell.exec({command: 'a\\0b'})"
+    arguments = {"code": code} if name == "execute" else {"command": "a\0b"}
+    async with connected(workspace) as client:
+        result = await client.call(name, **arguments)
+    assert result["isError"] is True
+    assert "`command` has a character U+0000" in result["content"][0]["text"]
+    [audit] = workspace.state.glob("workspaces/*/audit.jsonl")
+    assert '"call_ended"' in audit.read_text(encoding="utf-8")

@@ -9,6 +9,8 @@ import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp import ClientSession
+from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from pml.gateway.exposing import MOST_NAME_CHARACTERS, exposed, wire_name
 from pml.model import Tool
@@ -167,3 +169,33 @@ def test_no_name_ever_means_two_tools(found: list[str]) -> None:
     assert len({tool.id for tool in result.tools.values()}) == len(result.tools)
     for name, tool in result.tools.items():
         assert [one for one in tools if wire_name(one.id) == name] == [tool]
+
+
+async def test_with_only_a_configuration_that_cannot_be_used_offers_nothing_else(
+    workspace: Workspace,
+) -> None:
+    workspace.configure(permissions={"allow": ["counter"]})
+    async with connected(workspace, "--only", "--expose", "counter:one") as client:
+        (workspace.path / ".pml.json").write_text("{nope", encoding="utf-8")
+        assert (await client.request("tools/list"))["tools"] == []
+
+
+async def test_a_typed_tool_that_waits_tells_a_client_that_checks_types_how_to_answer(
+    hostile: Workspace,
+) -> None:
+    """The SDK's client throws away a result without error that does not fit `outputSchema`."""
+    hostile.configure(expose=["hostile:typed"])
+    command = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "pml", "stdio"],
+        cwd=hostile.path,
+        env=hostile.environ,
+    )
+    async with stdio_client(command) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        await session.list_tools()
+        result = await session.call_tool("hostile__typed", {})
+    assert result.is_error
+    assert result.structured_content is not None
+    assert result.structured_content["status"] == "approval_required"
+    assert "pml approve" in result.content[0].text  # type: ignore[union-attr]

@@ -90,6 +90,8 @@ class ShellBackend:
         if tool != _EXEC:
             raise ToolUnknownError(f"{NAME}:{tool}", [f"{NAME}:{_EXEC}"])
         wrong = fault(arguments, _DEFINITION["inputSchema"])
+        if wrong is None and "\0" in arguments["command"]:
+            wrong = "`command` has a character U+0000, which no command line can have"
         if wrong is not None:
             words = f"Invalid arguments for tool {tool}: {wrong}"
             return {"isError": True, "content": [{"type": "text", "text": words}]}
