@@ -9,7 +9,7 @@ import gc
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 
@@ -44,7 +44,7 @@ def stdio(
     import anyio  # noqa: PLC0415 - `--help` does not pay for it
 
     words = LossyText(console.stderr.fileno())
-    console = dataclasses.replace(console, stderr=words)
+    console = dataclasses.replace(console, stderr=cast("TextIO", words))
     with claimed_streams() as streams, contextlib.redirect_stderr(words):
         anyio.run(_serve, console, streams, patterns, only)
     return DONE
