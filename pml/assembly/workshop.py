@@ -1,12 +1,15 @@
 """Benches for the gateway, as the configuration is now: looked at before every request.
 
-A change of the rules takes effect with the next request and stops nothing. When the servers
-themselves change, new ones are opened beside the old, which are closed as soon as the requests
-that began with them have ended. A configuration that cannot be used is an error of every request,
-until it is mended; no restart is needed for that, nor for `pml trust` or a key in `.env`.
+A change of the rules takes effect with the next request and stops nothing; but what is denied is
+denied to requests under way, too. When the servers themselves change, new ones are opened beside
+the old, which are closed as soon as the requests that began with them have ended. A configuration
+that cannot be used is an error of every request, until it is mended; no restart is needed for
+that, nor for `pml trust` or a key in `.env`.
 """
 
 import contextlib
+import dataclasses
+import os
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,16 +21,19 @@ from pml.assembly.fingerprints import fingerprints
 from pml.assembly.rights import QuestionWords, rights_of, store_of
 from pml.assembly.servers import Opened, opened_servers
 from pml.assembly.setup import Prepared, Setup, prepare
-from pml.config import user_file
+from pml.config import Permissions, user_file
 from pml.discovery import ListingStore
 from pml.gateway.bench import Bench
 from pml.gateway.catalog import Catalog
 from pml.keys.lookup import FILE_NAME as DOTENV
+from pml.model import Decision, Outcome
+from pml.policy import decide
 from pml.ports import Observer
 from pml.trust.key import made_key
 from pml.workspace import CONFIG_NAME, Workspace
 
 Seen = tuple[tuple[int, int, int] | None, ...]
+_STRICTNESS = Outcome.ALLOW, Outcome.ASK, Outcome.DENY
 
 
 class _Crew:
@@ -72,6 +78,7 @@ class Workshop:
         self._prepared: Prepared | None = None
         self._crew: _Crew | None = None
         self._bench: Bench | None = None
+        self._latest: tuple[Seen, Permissions] | None = None
         self._changing = anyio.Lock()
 
     @contextlib.asynccontextmanager
@@ -97,12 +104,13 @@ class Workshop:
             made = prepare(self._workspace, self._environ, self._home)
             before = self._prepared.setup if self._prepared else None
             if self._crew is None or before is None or not _same_servers(before, made.setup):
-                if self._crew is not None:
-                    self._crew.retire()
+                retired, self._crew = self._crew, None
+                if retired is not None:
+                    retired.retire()
                 self._crew = await self._tasks.start(self._live, made.setup)
             self._prepared = made
-            self._bench = _bench(made, self._crew)
-            self._seen = self._looked()
+            self._bench = self._made_bench(made, self._crew)
+            self._seen = seen  # as it was before it was read: it may be another by now
 
     async def _live(self, setup: Setup, *, task_status: anyio.abc.TaskStatus[_Crew]) -> None:
         """Keep servers open until nobody works with them any more."""
@@ -116,6 +124,39 @@ class Workshop:
                 await crew.done.wait()
             finally:
                 catalog.close()
+
+    def _made_bench(self, made: Prepared, crew: _Crew) -> Bench:
+        setup, opened = made.setup, crew.opened
+        began = setup.config.permissions
+        rights = rights_of(setup, opened)
+        return Bench(
+            setup.workspace,
+            setup.config,
+            crew.catalog,
+            dataclasses.replace(rights, decide=lambda tool: self._decide(tool, began)),
+            store_of(setup),
+            QuestionWords(opened),
+            opened.redactor,
+            tuple(_notes(made)),
+        )
+
+    def _decide(self, tool: str, began: Permissions) -> Decision:
+        """Decide by the rules that a request began with and by those of now: the stricter one.
+
+        A request may last for hours, above all while a human is asked: what was denied meanwhile
+        is denied, and with a configuration that cannot be used nothing is called.
+        """
+        now = self._rules()
+        decisions = [decide(tool, rules) for rules in ((began,) if now is began else (began, now))]
+        return max(decisions, key=lambda one: _STRICTNESS.index(one.outcome))
+
+    def _rules(self) -> Permissions:
+        seen = self._looked()
+        if self._latest is None or self._latest[0] != seen:
+            made = self._prepared if self._bench is not None and seen == self._seen else None
+            made = made or prepare(self._workspace, self._environ, self._home)
+            self._latest = seen, made.setup.config.permissions
+        return self._latest[1]
 
     def _looked(self) -> Seen:
         if not self._files:
@@ -136,20 +177,6 @@ async def opened_workshop(
     async with anyio.create_task_group() as tasks:
         yield Workshop(workspace, environ, home, observer, tasks)
         tasks.cancel_scope.cancel()
-
-
-def _bench(made: Prepared, crew: _Crew) -> Bench:
-    setup, opened = made.setup, crew.opened
-    return Bench(
-        setup.workspace,
-        setup.config,
-        crew.catalog,
-        rights_of(setup, opened),
-        store_of(setup),
-        QuestionWords(opened),
-        opened.redactor,
-        tuple(_notes(made)),
-    )
 
 
 def _notes(made: Prepared) -> list[str]:
@@ -174,8 +201,9 @@ def _same_servers(before: Setup, now: Setup) -> bool:
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
+    """Say which file this is, in which state; of a link, the file it leads to."""
     try:
-        facts = path.lstat()
+        facts = path.stat()
     except OSError:
-        return None
+        return (0, 0, 0) if os.path.lexists(path) else None
     return facts.st_mtime_ns, facts.st_size, facts.st_ino

@@ -3,11 +3,13 @@
 Stdout is the wire, and stderr is for words: clients keep them in their logs.
 """
 
+import contextlib
+import dataclasses
 import gc
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 
@@ -16,7 +18,7 @@ from pml.cli.console import Console, shown
 from pml.cli.exits import DONE, process_environment
 from pml.cli.opening import here
 from pml.errors import ExposeInvalidError
-from pml.streams import claimed_streams
+from pml.streams import LossyText, claimed_streams
 
 
 def stdio(
@@ -41,7 +43,9 @@ def stdio(
     gc.disable()  # what is imported stays: looking for garbage in it delays the first answer
     import anyio  # noqa: PLC0415 - `--help` does not pay for it
 
-    with claimed_streams() as streams:
+    words = LossyText(console.stderr.fileno())
+    console = dataclasses.replace(console, stderr=cast("TextIO", words))
+    with claimed_streams() as streams, contextlib.redirect_stderr(words):
         anyio.run(_serve, console, streams, patterns, only)
     return DONE
 

@@ -64,6 +64,14 @@ def of_direct(run: Run, workspace: Path) -> dict[str, Any]:
             return of_run(run, workspace)
 
 
+def of_kept(report: Mapping[str, Any], *, direct: bool) -> dict[str, Any]:
+    """Give a run that ended elsewhere, as it would have been given here."""
+    result = report.get("result")
+    if direct and isinstance(result, dict) and "content" in result:
+        return result
+    return of_report(report)
+
+
 def how_to_answer(run: StoredRun, workspace: Path) -> str:
     """Say how the human gives their word, or the key that is missing."""
     then = "then continue_workflow returns the outcome"

@@ -122,17 +122,16 @@ async def continue_run(call: Call) -> Result:
     if call.bench.config.approvals == "model":
         checks["approved"] = wanted.is_flag
     given = wanted.checked(CONTINUE, call.arguments, checks, "workflowId")
-    run = given["workflowId"]
-    kept = call.bench.store.collect(run)
-    if kept is not None:
-        return answering.of_report(kept)
     human = call.human()
     if "approved" in given:
         human = ModelHuman(approved=given["approved"])
-    return await _go_on(call, run, human)
+    return await _go_on(call, given["workflowId"], human)
 
 
 async def _go_on(call: Call, run: str, human: Human, *, direct: bool = False) -> Result:
+    kept = call.bench.store.collect(run)
+    if kept is not None:  # the human answered elsewhere, and there it ended
+        return answering.of_kept(kept, direct=direct)
     ended = await resume(run, call.rights(), call.bench.office(human))
     return call.presented(ended, direct=direct)
 

@@ -12,6 +12,7 @@ from pml.gateway.bench import Bench
 from pml.gateway.definitions import DISCOVER
 from pml.gateway.errors import ToolArgumentsError
 from pml.model import Outcome, Tool
+from pml.policy import decide
 
 _CHECKS = {
     "query": wanted.is_text,
@@ -30,14 +31,17 @@ async def discover(bench: Bench, arguments: Mapping[str, Any]) -> dict[str, Any]
     asked = Wanted(**given)
     await bench.catalog.refresh()
 
+    def is_denied(tool: str) -> bool:
+        return decide(tool, bench.config.permissions).outcome is Outcome.DENY
+
     def visible(tool: Tool) -> bool:
-        return bench.rights.decide(tool.id).outcome is not Outcome.DENY
+        return not is_denied(tool.id)
 
     found = find(bench.catalog.index, asked, visible=visible)
     notes = {
         server: problem.message
         for server, problem in bench.catalog.problems.items()
-        if bench.rights.decide(f"{server}:*").outcome is not Outcome.DENY
+        if not is_denied(f"{server}:*")
     }
     answer = answered(asked, found, notes)
     redactor = bench.redactor

@@ -29,8 +29,8 @@ _CHUNK_BYTES = 1 << 16
 _CLOSE_SECONDS = 1.0  # for a client to read what it was sent last
 _TOO_LARGE = f"the message has more than {MOST_LINE_BYTES >> 20} MiB"
 _UNREADABLE = (
-    "the message cannot be read: it must be one JSON-RPC object in UTF-8, nested at most 200 "
-    "levels deep, without halves of surrogate pairs and without numbers of thousands of digits"
+    "this is no JSON-RPC message that can be read: one object in UTF-8, at most 200 levels deep, "
+    "without halves of surrogate pairs and without numbers of thousands of digits"
 )
 
 Told = Callable[[str], None]

@@ -1,7 +1,8 @@
 """An MCP server that answers as no server should: what it is told to answer, word by word.
 
 `say` answers with the JSON object `result`, `fail` with a JSON-RPC error, `tell` with progress
-first, `sleep` never, `temporary` with whether its folder for temporary files is there. Stdlib alone.
+first, `sleep` never, `temporary` with whether it can write a temporary file, `log` after many log
+messages. Stdlib alone.
 """
 
 import json
@@ -10,7 +11,7 @@ import sys
 import tempfile
 from typing import Any
 
-NAMES = ("say", "fail", "tell", "sleep", "temporary", "leak")
+NAMES = ("say", "fail", "tell", "sleep", "temporary", "log")
 OUTPUT = {"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}
 
 
@@ -39,7 +40,7 @@ def called(number: int, params: dict[str, Any]) -> None:
             except OSError as error:
                 facts = {"there": error.strerror}
             send({"id": number, "result": {"content": [], "structuredContent": facts}})
-        case "leak":
+        case "log":
             for _ in range(given["lines"]):
                 words = {"level": "warning", "data": "x" * 200}
                 send({"method": "notifications/message", "params": words})

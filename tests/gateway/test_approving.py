@@ -251,3 +251,26 @@ async def test_no_json_that_a_model_or_client_sends_grants_anything(
             await client.request("tools/call", params)
             assert workspace.effects == []
         assert workspace.held() == before
+
+
+@pytest.mark.parametrize("name", ["execute", "counter__two"])
+async def test_a_retry_after_an_answer_in_a_terminal_collects_the_outcome(
+    workspace: Workspace, name: str
+) -> None:
+    """Or the model hears that there is no such run, and does everything again."""
+    workspace.configure(expose=["counter:two"])
+    arguments = {"code": "return (await mcp.counter.two({})).did"} if name == "execute" else {}
+    params: dict[str, Any] = {"name": name, "arguments": arguments}
+    async with connected(workspace, modern=True, answer=nobody) as client:
+        asked = await client.request("tools/call", params)
+        [question] = asked["inputRequests"]
+        terminal = Terminal(workspace.path, "approve", question)
+        assert terminal.read_until("[N]o: ")
+        terminal.answer("y\n")
+        assert terminal.end()[0] == 0
+        answers = {question: {"action": "accept", "content": {"verdict": "yes"}}}
+        again = {"requestState": asked["requestState"], "inputResponses": answers}
+        result = await client.request("tools/call", {**params, **again})
+    facts = result["structuredContent"]
+    assert (facts.get("result") or facts["did"]) == "two"
+    assert workspace.effects == ["two"]

@@ -82,7 +82,7 @@ async def test_a_request_that_cannot_be_read_is_answered_with_an_error(
             await client.send(line)
             error = (await answer)["error"]
             assert error["code"] in (-32700, -32600)
-            assert "the message" in error["message"]
+            assert "than 32 MiB" in error["message"] or "200 levels" in error["message"]
         assert (await client.facts("execute", code="1"))["result"] == 1
 
 
@@ -100,3 +100,22 @@ async def test_a_request_that_cannot_be_read_is_answered_with_an_error(
 def test_what_is_surely_no_request_is_never_answered(line: bytes) -> None:
     """An answer to a response would be taken for that of the client's own request."""
     assert refusal(line, line, -32700, "words") is None
+
+
+async def test_a_client_that_never_reads_our_words_is_served_all_the_same(
+    hostile: Workspace,
+) -> None:
+    """Attack: a server logs until the pipe that nobody reads is full, and the gateway stops."""
+    hostile.configure(permissions={"allow": ["hostile"]})
+    command = [sys.executable, "-m", "pml", "stdio"]
+    async with (
+        await anyio.open_process(command, cwd=hostile.path, env=hostile.environ) as process,
+        anyio.create_task_group() as tasks,
+    ):
+        client = Client(process, modern=False, answer=None)
+        tasks.start_soon(client.read)
+        await client.start()
+        logging = await client.facts("execute", code="await mcp.hostile.log({lines: 2000})")
+        assert logging["status"] == "success"
+        assert await client.hang_up() == 0
+        tasks.cancel_scope.cancel()
