@@ -17,6 +17,7 @@
     ├── TerminalNeededError       terminal_needed: only a human at a terminal may do this
     ├── CallDeniedError           call_denied: the policy or the human said no
     ├── WorkspaceError            `pml/workspace.py`
+    ├── NamingError               `pml/fqdn.py`
     ├── PolicyError               `pml/policy/errors.py`
     ├── TrustError                `pml/trust/errors.py`
     ├── ConfigError               `pml/config/errors.py`
