@@ -19,6 +19,8 @@
     ├── WorkspaceError            `pml/workspace.py`
     ├── NamingError               `pml/fqdn.py`
     ├── PolicyError               `pml/policy/errors.py`
+    ├── RoutingError              `pml/routing/errors.py`
+    ├── LockfileError             `pml/loader/lockfile/errors.py`
     ├── TrustError                `pml/trust/errors.py`
     ├── ConfigError               `pml/config/errors.py`
     ├── ConfinementError          `pml/confinement/errors.py`
