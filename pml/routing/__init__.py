@@ -8,14 +8,26 @@ through a port and `cache.py` keeps it, by cloud. Above: the cloud, its client, 
 Below: `pml.config`, which says what a pattern looks like, and `pml.places`.
 """
 
+from pml.routing.cache import RoutingCache
 from pml.routing.errors import RoutingError, RoutingTableError, RoutingWordError
+from pml.routing.reading import parse_table, table_content, table_etag
 from pml.routing.resolver import EMBEDDED, Routing, RoutingTable
+from pml.routing.syncing import ROUTING_PATH, Answer, Fetch, Synced, synced
 
 __all__ = [
     "EMBEDDED",
+    "ROUTING_PATH",
+    "Answer",
+    "Fetch",
     "Routing",
+    "RoutingCache",
     "RoutingError",
     "RoutingTable",
     "RoutingTableError",
     "RoutingWordError",
+    "Synced",
+    "parse_table",
+    "synced",
+    "table_content",
+    "table_etag",
 ]
