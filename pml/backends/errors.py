@@ -126,6 +126,7 @@ class ServerProtocolError(BackendError):
     def __init__(self, name: str, what: str) -> None:
         """Name what it did."""
         super().__init__(f"server `{name}` does not keep to the protocol: {what}")
+        self.what = what
 
 
 class RemoteRefusedError(BackendError):
@@ -136,6 +137,7 @@ class RemoteRefusedError(BackendError):
     def __init__(self, name: str, what: str, hint: str | None = None) -> None:
         """Name the address and why."""
         super().__init__(f"server `{name}` is not spoken to: {what}", hint=hint)
+        self.what = what
 
 
 def _last_words(stderr: Sequence[str]) -> str:
