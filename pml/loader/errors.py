@@ -10,6 +10,8 @@
     ├── CodeNotTextError          code_not_text
     ├── NotReadyError             not_ready: what a human must do or allow first
     │   └── KeysMissingError          keys_missing
+    ├── CodeGoneError             code_gone: what was kept vanished while it was loaded
+    ├── NotCodeError              not_code: a server where a capability is wanted
     └── RegistryRoutingError      server_routed: it runs at the cloud and not here
 
 Content that is not what was promised is an `IntegrityError` of `pml/loader/lockfile/errors.py`.
@@ -44,6 +46,11 @@ class RegistryOfflineError(LoaderError):
             f" ({printable(reason, _SHOWN)}){wanted}",
             hint="restore the connection, then try again: what ran once runs offline",
         )
+        self._facts = registry, reason
+
+    def about(self, name: str) -> "RegistryOfflineError":
+        """Give the same, where nothing of this name is kept here."""
+        return RegistryOfflineError(*self._facts, name)
 
 
 class RegistryRefusedError(LoaderError):
@@ -127,3 +134,55 @@ class RegistryRoutingError(LoaderError):
     def __init__(self, name: str) -> None:
         """Name it."""
         super().__init__(f"`{name}` runs at the cloud and has no code for this machine")
+
+
+class CodeGoneError(LoaderError):
+    """What is kept here vanished while it was loaded."""
+
+    code = "code_gone"
+
+    def __init__(self, name: str) -> None:
+        """Name it."""
+        super().__init__(
+            f"the kept code of `{name}` is gone", hint="try again: it is fetched anew"
+        )
+
+
+class NotCodeError(LoaderError):
+    """It is a server, not code that could run in the sandbox."""
+
+    code = "not_code"
+
+    def __init__(self, name: str, kind: str) -> None:
+        """Name it and what it is."""
+        super().__init__(
+            f"`{name}` is a server ({kind}), not a capability",
+            hint="add it as a server, then call its tools",
+        )
+
+
+class NotReadyError(LoaderError):
+    """Somebody must do or allow something before it can run; `needs` says what."""
+
+    code = "not_ready"
+
+    def __init__(self, name: str, what: str, hint: str | None = None) -> None:
+        """Name it and the first thing that is missing."""
+        super().__init__(f"`{name}` cannot run yet: {what}", hint=hint)
+
+
+class KeysMissingError(NotReadyError):
+    """A key that it needs is nowhere."""
+
+    code = "keys_missing"
+
+    def __init__(self, name: str, missing: Sequence[tuple[str, str]]) -> None:
+        """Name each with whoever requires it."""
+        sentences = ", ".join(f"{owner} requires {key}" for owner, key in missing)
+        first = missing[0][1]
+        super().__init__(
+            name,
+            sentences,
+            hint=f"put `{first}=...` into the workspace's `.env`, or `export {first}=...` before"
+            " you start pml, then call it again",
+        )

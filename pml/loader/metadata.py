@@ -105,6 +105,17 @@ class Metadata:
         own = self.install.env_required if self.install else ()
         return tuple(dict.fromkeys((*self.env_required, *own)))
 
+    def offered(self) -> tuple[Mapping[str, Any], ...]:
+        """Give its tools as a server would list them, whether it defines them or not."""
+        known = {one.get("name"): one for one in self.definitions}
+        names = [split_tool_id(tool)[1] for tool in self.tools] or [self.fqdn.action]
+        schema = dict(self.parameters_schema or {"type": "object"})
+        return tuple(
+            known.get(name)
+            or {"name": name, "description": self.description, "inputSchema": schema}
+            for name in dict.fromkeys(names)
+        )
+
 
 def _tool_id(text: str) -> str:
     split_tool_id(text)

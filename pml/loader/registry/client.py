@@ -37,6 +37,7 @@ _OK, _UNCHANGED, _NOT_FOUND = 200, 304, 404
 _REFUSING = frozenset({401, 403})
 _TRY_LATER = 429
 _SERVER_ERRORS = 500
+_MOST_ETAG = 200  # characters: a hash in quotes
 _SHOWN = 80  # characters of a header in a message
 
 
@@ -55,6 +56,9 @@ class Described:
     metadata: Metadata
     registry: str
     """Its address."""
+
+    said: str
+    """What it said beside the code, as JSON: from this and the code comes the metadata."""
 
     etag: str = ""
     code: bytes | None = dataclasses.field(default=None, repr=False)
@@ -97,25 +101,27 @@ class RegistryClient:
         return await self._described(name, answer)
 
     async def _described(self, name: Fqdn, answer: Response) -> Described:
-        etag = answer.header("etag")
+        etag = answer.header("etag")[:_MOST_ETAG]
         if answer.media_type == CODE:
-            return Described(self._of_code(name, answer), self.url, etag, answer.body)
+            told = self._told(answer)
+            found = metadata_of_code(answer.body, name, told)
+            return Described(found, self.url, json.dumps(told), etag, answer.body)
         if answer.media_type != JSON:
             raise self._wrong_type(answer, f"{CODE} or {JSON}")
-        found = read_metadata(answer.body, name)
+        found, said = read_metadata(answer.body, name), answer.body.decode()
         if found.type is not McpType.DENO:
-            return Described(found, self.url, etag)
+            return Described(found, self.url, said, etag)
         code = await self._code(found.fqdn)
-        return Described(_completed(code, found, answer.body), self.url, etag, code)
+        return Described(_completed(code, found, said), self.url, said, etag, code)
 
-    def _of_code(self, name: Fqdn, answer: Response) -> Metadata:
-        """Read what code says of itself, and the headers where it is silent."""
+    def _told(self, answer: Response) -> Mapping[str, str]:
+        """Give what the headers say of code; it counts where the code is silent."""
         kind = answer.header("x-pml-type") or McpType.DENO.value
         if kind != McpType.DENO.value:
             what = f"it sends code and calls it `{printable(kind, _SHOWN)}`"
             raise self._refused(what)
         routing = answer.header("x-pml-routing")
-        return metadata_of_code(answer.body, name, {"routing": routing} if routing else {})
+        return {"routing": routing} if routing else {}
 
     async def _code(self, name: Fqdn) -> bytes:
         answer = await self._get(name, accept=CODE)
@@ -165,9 +171,9 @@ class RegistryClient:
         return RegistryRefusedError(self.url, what, hint)
 
 
-def _completed(code: bytes, found: Metadata, body: bytes) -> Metadata:
+def _completed(code: bytes, found: Metadata, said: str) -> Metadata:
     """Read the code beside its description, which counts where the code says nothing itself."""
-    own = metadata_of_code(code, found.fqdn, json.loads(body))
+    own = metadata_of_code(code, found.fqdn, json.loads(said))
     if own.integrity != found.integrity:
         raise IntegrityError(found.fqdn, found.integrity, own.integrity, reason="its code")
     return own
