@@ -26,6 +26,7 @@ from pml.errors import PmlError
 from pml.loader.lockfile.errors import (
     LockfileError,
     LockfileFrozenError,
+    LockfileInvalidError,
     LockfileUnreadableError,
     LockfileUntrustedError,
     LockfileUnwritableError,
@@ -161,9 +162,7 @@ class LockStore:
     def _write(self, lockfile: Lockfile) -> None:
         if self._frozen:
             raise LockfileFrozenError(self.path, "it would have to be written")
-        content = lockfile.content()
-        if len(content) > MOST_BYTES:
-            raise LockfileUnwritableError(self.path, f"it would have over {MOST_BYTES} bytes")
+        content = self._readable(lockfile)
         try:
             _made_folder(self.path.parent)
             write_whole(self._state / _COPY, content, _MODE)
@@ -177,6 +176,19 @@ class LockStore:
         except PmlError as error:
             raise LockfileUnwritableError(self.path, error.message, hint=error.hint) from None
         self._seen = None
+
+    def _readable(self, lockfile: Lockfile) -> bytes:
+        """Give the bytes to write; raise if we could not read them again."""
+        content = lockfile.content()
+        if len(content) > MOST_BYTES:
+            reason = f"it would be larger than {MOST_BYTES >> 20} MiB"
+            raise LockfileUnwritableError(self.path, reason)
+        try:
+            _parsed(content, self.path)
+        except LockfileInvalidError as error:
+            reason = f"an entry is not what an entry must be: {error.fact}"
+            raise LockfileUnwritableError(self.path, reason) from None
+        return content
 
     @contextlib.contextmanager
     def _held(self, how: int) -> Iterator[None]:
@@ -207,10 +219,13 @@ def _content(path: Path) -> bytes | None:
     except OSError as error:
         reason = "it is a link" if path.is_symlink() else error.strerror or str(error)
         raise LockfileUnreadableError(path, reason) from None
-    with os.fdopen(descriptor, "rb") as stream:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise LockfileUnreadableError(path, "it is no file")
-        content = stream.read(MOST_BYTES + 1)
+        with open(descriptor, "rb", closefd=False) as stream:
+            content = stream.read(MOST_BYTES + 1)
+    finally:
+        os.close(descriptor)
     if len(content) > MOST_BYTES:
         raise LockfileUnreadableError(path, f"it is larger than {MOST_BYTES >> 20} MiB")
     return content
