@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from pml import __version__
-from pml.cli import audit, doctor, exits, init, plan, run, servers, stdio, trust, workflows
+from pml.cli import audit, cloud, doctor, exits, init, plan, run, servers, stdio, trust, workflows
 from pml.cli.console import Console
 from pml.errors import PmlError, UsageError
 
@@ -57,6 +57,7 @@ def _app() -> typer.Typer:
     app.add_typer(workflows.workflows_app(), name="workflows")
     app.command("trust")(trust.trust)
     app.add_typer(audit.app(), name="audit")
+    app.add_typer(cloud.app(), name="cloud")
     app.command("doctor")(doctor.doctor)
     return app
 
