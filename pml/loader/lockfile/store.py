@@ -162,20 +162,28 @@ class LockStore:
     def _write(self, lockfile: Lockfile) -> None:
         if self._frozen:
             raise LockfileFrozenError(self.path, "it would have to be written")
-        content = self._readable(lockfile)
+        content, before = self._readable(lockfile), _content(self.path)
         try:
             _made_folder(self.path.parent)
             write_whole(self._state / _COPY, content, _MODE)
             write_whole(self.path, content, _MODE)
-            self._witness.wrote(hashlib.sha256(content).hexdigest())
         except OSError as error:
             reason = error.strerror or str(error)
             raise LockfileUnwritableError(self.path, reason) from None
-        except LockfileError:
-            raise
+        try:
+            self._witness.wrote(hashlib.sha256(content).hexdigest())
         except PmlError as error:
+            self._put_back(before)
             raise LockfileUnwritableError(self.path, error.message, hint=error.hint) from None
         self._seen = None
+
+    def _put_back(self, before: bytes | None) -> None:
+        """Leave the file as it was: what nobody remembers must not lie there."""
+        with contextlib.suppress(OSError):
+            if before is None:
+                self.path.unlink()
+            else:
+                write_whole(self.path, before, _MODE)
 
     def _readable(self, lockfile: Lockfile) -> bytes:
         """Give the bytes to write; raise if we could not read them again."""
