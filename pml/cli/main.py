@@ -49,7 +49,7 @@ def _app() -> typer.Typer:
     app.command("stdio")(stdio.stdio)
     app.command("run")(run.run)
     app.command("plan")(plan.plan)
-    app.command("servers")(servers.servers)
+    app.add_typer(servers.app(), name="servers")
     app.command("tools")(servers.tools)
     app.command("call")(servers.call)
     app.command("approvals")(workflows.approvals)

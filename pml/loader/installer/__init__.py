@@ -4,7 +4,7 @@
     package = await installer.resolve(found)       # one exact version
     question = question_of(server, found, package) # for the human; nobody is asked here
     installed = await installer.install(package, found.manager)
-    record.approve(server, approval_of(found, installed, now, line))
+    record.approve(server, approval_of(found, installed, now))
     verified = installer.verify(installed, found)  # `verified.command` may be started
 
 Package managers run confined, scripts of packages never. Above: the backends, assembly, the

@@ -75,8 +75,8 @@ def doubts(package: Wanted) -> tuple[Doubt, ...]:
 
 def _doubts(package: Wanted) -> Iterator[Doubt]:
     if package.exact is None:
-        asked = f"`{package.spec}`" if package.spec else "no version"
-        words = f"{asked} is not one version: what it stands for changes when others publish"
+        asked = f"`{package.spec}` is not one version" if package.spec else "no version is named"
+        words = f"{asked}: what it stands for changes when others publish"
         yield Doubt(DoubtKind.UNPINNED, words)
     other = look_alike(package.kind, package.name)
     if other is not None:

@@ -170,10 +170,12 @@ class IntegrityError(InstallError):
     code = "integrity_failed"
 
     def __init__(self, name: str, version: str, expected: str, actual: str) -> None:
-        """Give both hashes, in full."""
+        """Name it as the user knows it; give both hashes, in full."""
         super().__init__(
-            f"Integrity check failed for {printable(f'{name}@{version}', _SHOWN)}",
-            hint=f"Expected {printable(expected, _SHOWN)}, got {actual}",
+            f"Integrity check failed for {printable(f'{name}@{version}', _SHOWN)}\n"
+            f"Expected {printable(expected, _SHOWN)}, got {actual}",
+            hint="nothing of it was run; look at what changed it, then install it anew: "
+            "pml servers install",
         )
         self.expected = expected
         self.actual = actual

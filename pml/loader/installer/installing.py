@@ -56,51 +56,41 @@ class Installer:
         steps.at(_RESOLVED, f"{wanted} is {version}")
         return Package(wanted.kind, wanted.name, version, wanted.extras)
 
-    async def _version(self, asked: Package, wanted: Wanted) -> str:
-        with self._store.draft(asked) as draft:
-            if wanted.kind is Kind.NPM:
-                return await npm.resolve(self._machine, wanted, draft, _silent)
-            return await pypi.resolve(self._machine, wanted, draft, _silent)
-
     async def install(
         self,
         package: Package,
         manager: str,
         *,
+        name: str | None = None,
         expected: str | None = None,
         on_progress: OnProgress | None = None,
     ) -> Installed:
         """Give a package that is in the store, whole and as hashed; install it if it is not.
 
         `expected` is the hash that a registry gives for it: `IntegrityError` if it is another.
+        `name` is what the user calls it, for that error.
         """
-        steps = _Steps(on_progress)
+        steps, promise = _Steps(on_progress), _Promise(name or package.name, expected)
         async with self._store.held(package):
             found = await anyio.to_thread.run_sync(self._good, package)
             if found is None:
-                found = await self._make(package, manager, expected, steps)
-            _compare(package, expected, found.integrity)
+                found = await self._make(package, manager, promise, steps)
+            promise.compare(found)
         steps.at(_DONE, f"installed {package}")
         return found
 
-    def verify(self, installed: Installed, wanted: Wanted) -> VerifiedPackage:
+    def verify(
+        self, installed: Installed, wanted: Wanted, *, name: str | None = None
+    ) -> VerifiedPackage:
         """Compare a tree with its hash; give the command that starts its program.
 
         Blocks: 40 ms for 4,000 files whose stamp is known, three times that otherwise. What is
         changed after this by somebody who may write the user's state is not seen.
         """
-        began = time.time_ns()
-        found = _entries(installed)
-        now = stamp(found)
-        if self._store.stamp(installed) != now:
-            actual = tree_hash(installed.tree, found)
-            if actual != installed.tree_integrity:
-                package = installed.package
-                raise IntegrityError(
-                    package.name, package.version, installed.tree_integrity, actual
-                )
-            if is_settled(found, began):
-                self._store.keep_stamp(installed, now)
+        actual = self._actual(installed)
+        if actual != installed.tree_integrity:
+            label, version = name or installed.package.name, installed.package.version
+            raise IntegrityError(label, version, installed.tree_integrity, actual)
         start = npm.entry if installed.package.kind is Kind.NPM else pypi.entry
         command = start(installed.tree, installed.package, wanted.program)
         words = (*command, *wanted.args)
@@ -111,6 +101,27 @@ class Installer:
         tree = self._store.folder(package) / TREE
         return Installed(package, tree, integrity, tree_integrity)
 
+    async def _version(self, asked: Package, wanted: Wanted) -> str:
+        with self._store.draft(asked) as draft:
+            if wanted.kind is Kind.NPM:
+                return await npm.resolve(self._machine, wanted, draft, _silent)
+            return await pypi.resolve(self._machine, wanted, draft, _silent)
+
+    def _actual(self, installed: Installed) -> str:
+        """Give a tree's hash as it is now, or in words why there is none."""
+        began = time.time_ns()
+        try:
+            found = _entries(installed)
+            now = stamp(found)
+            if self._store.stamp(installed) == now:
+                return installed.tree_integrity
+            actual = tree_hash(installed.tree, found)
+        except OSError as error:
+            return f"no hash ({error.strerror})"
+        if actual == installed.tree_integrity and is_settled(found, began):
+            self._store.keep_stamp(installed, now)
+        return actual
+
     def _good(self, package: Package) -> Installed | None:
         """Give what is in the store if it is still what was installed; else it is made anew."""
         found = self._store.find(package)
@@ -120,7 +131,7 @@ class Installer:
         return found if is_same else None
 
     async def _make(
-        self, package: Package, manager: str, expected: str | None, steps: "_Steps"
+        self, package: Package, manager: str, promise: "_Promise", steps: "_Steps"
     ) -> Installed:
         with self._store.draft(package) as draft:
             steps.at(_RESOLVED, f"fetching {package}")
@@ -131,9 +142,22 @@ class Installer:
             steps.at(_FETCHED, f"hashing {package}")
             made = Installed(package, draft / TREE, "", "")
             hashed = await anyio.to_thread.run_sync(_hashed, made)
-            _compare(package, expected, hashed.integrity)
+            promise.compare(hashed)  # before it gets its place
             steps.at(_HASHED, f"storing {package}")
             return self._store.adopt(draft, hashed)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Promise:
+    """What a registry says of a package."""
+
+    name: str
+    integrity: str | None
+
+    def compare(self, installed: Installed) -> None:
+        if self.integrity not in (None, installed.integrity):
+            version, actual = installed.package.version, installed.integrity
+            raise IntegrityError(self.name, version, str(self.integrity), actual)
 
 
 class _Steps:
@@ -182,8 +206,3 @@ def _hashed(made: Installed) -> Installed:
     return dataclasses.replace(
         made, integrity=tree_hash(tree, own), tree_integrity=tree_hash(tree, found)
     )
-
-
-def _compare(package: Package, expected: str | None, actual: str) -> None:
-    if expected is not None and expected != actual:
-        raise IntegrityError(package.name, package.version, expected, actual)

@@ -51,6 +51,11 @@ class Package:
         joint = "@" if self.kind is Kind.NPM else "=="
         return f"{self.name}{self.extras}{joint}{self.version}"
 
+    @property
+    def command(self) -> str:
+        """Give the command that would start just this version, without a program's arguments."""
+        return f"{'npx' if self.kind is Kind.NPM else 'uvx'} {self}"
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wanted:

@@ -33,7 +33,6 @@ class Approved:
     integrity: str
     tree_integrity: str
     installed_at: datetime.datetime
-    install_command: str
 
 
 class Record:
@@ -80,12 +79,10 @@ class Record:
         write_private(self._deps, f"{text}\n".encode())
 
 
-def approval_of(
-    wanted: Wanted, installed: Installed, now: datetime.datetime, command: str
-) -> Approved:
+def approval_of(wanted: Wanted, installed: Installed, now: datetime.datetime) -> Approved:
     """Say what a human's yes to an installation means."""
     hashes = installed.integrity, installed.tree_integrity
-    return Approved(dataclasses.replace(wanted, args=()), installed.package, *hashes, now, command)
+    return Approved(dataclasses.replace(wanted, args=()), installed.package, *hashes, now)
 
 
 def _told(one: Approved) -> dict[str, str]:
@@ -93,7 +90,7 @@ def _told(one: Approved) -> dict[str, str]:
         "version": one.package.version,
         "integrity": one.integrity,
         "installedAt": one.installed_at.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "installCommand": one.install_command,
+        "installCommand": one.package.command,
         "package": one.package.name,
         "treeIntegrity": one.tree_integrity,
     }
@@ -105,7 +102,7 @@ def _facts(one: Approved) -> dict[str, Any]:
         "kind": str(package.kind), "name": package.name, "version": package.version,
         "extras": package.extras, "spec": wanted.spec, "program": wanted.program,
         "manager": wanted.manager, "integrity": one.integrity, "tree": one.tree_integrity,
-        "installedAt": one.installed_at.isoformat(), "command": one.install_command,
+        "installedAt": one.installed_at.isoformat(),
     }  # fmt: skip
 
 
@@ -117,5 +114,4 @@ def _approved(facts: Mapping[str, Any]) -> Approved:
         facts["integrity"],
         facts["tree"],
         datetime.datetime.fromisoformat(facts["installedAt"]),
-        facts["command"],
     )
