@@ -36,13 +36,16 @@ from pml.loader.lockfile.errors import (
 )
 from pml.loader.lockfile.locked import Changed, Checked, Known, Lockfile, New
 from pml.loader.lockfile.store import LOCKFILE, Found, LockStore, Witness
+from pml.loader.lockfile.verifying import Contents, EntryState, states_of
 
 __all__ = [
     "LOCKFILE",
     "Changed",
     "Checked",
+    "Contents",
     "DefinitionChange",
     "EntryChange",
+    "EntryState",
     "Found",
     "IntegrityApprovalRequired",
     "IntegrityError",
@@ -63,4 +66,5 @@ __all__ = [
     "compared",
     "compared_definitions",
     "definitions_of",
+    "states_of",
 ]

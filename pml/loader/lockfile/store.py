@@ -104,12 +104,17 @@ class LockStore:
         """Say whether it is the one that was last written or trusted."""
         return found.sha256 == self._witness.last()
 
+    def untrusted(self, found: Found) -> LockfileUntrustedError:
+        """Give what is raised for one that is not ours."""
+        return LockfileUntrustedError(self.path, self._witness.last(), found.sha256)
+
     def last_good(self) -> Lockfile | None:
         """Give the last one that was ours, as far as it was kept; to show, never to use."""
         try:
             content = _content(self._state / _COPY)
-            if content is None or hashlib.sha256(content).hexdigest() != self._witness.last():
-                return Lockfile() if self._witness.last() is None else None
+            expected = self._witness.last()
+            if content is None or hashlib.sha256(content).hexdigest() != expected:
+                return Lockfile() if expected is None else None
             return _parsed(content, self.path)
         except LockfileError:
             return None
@@ -156,7 +161,7 @@ class LockStore:
     def _checked(self) -> Lockfile:
         found = self.found()
         if not self.is_ours(found):
-            raise LockfileUntrustedError(self.path, self._witness.last(), found.sha256)
+            raise self.untrusted(found)
         return found.lockfile
 
     def _write(self, lockfile: Lockfile) -> None:
