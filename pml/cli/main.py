@@ -11,7 +11,20 @@ from typing import Annotated, Any
 import typer
 
 from pml import __version__
-from pml.cli import audit, cloud, doctor, exits, init, plan, run, servers, stdio, trust, workflows
+from pml.cli import (
+    audit,
+    cloud,
+    doctor,
+    exits,
+    init,
+    lock,
+    plan,
+    run,
+    servers,
+    stdio,
+    trust,
+    workflows,
+)
 from pml.cli.console import Console
 from pml.errors import PmlError, UsageError
 
@@ -56,6 +69,7 @@ def _app() -> typer.Typer:
     app.command("approve")(workflows.approve)
     app.add_typer(workflows.workflows_app(), name="workflows")
     app.command("trust")(trust.trust)
+    app.add_typer(lock.app(), name="lock")
     app.add_typer(audit.app(), name="audit")
     app.add_typer(cloud.app(), name="cloud")
     app.command("doctor")(doctor.doctor)
