@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from pml.model import Listing, Progress, ServerStatus
+from sandbox_host import Host
 
 OnProgress = Callable[[Progress], None]
 """Must not raise and not wait."""
@@ -92,6 +93,26 @@ class ToolCaller(Protocol):
 
     async def call_raw(self, tool_id: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Give the `CallToolResult` as it came, `isError` or not; raises `PmlError`."""
+
+
+class Composer(Protocol):
+    """Who carries out tools that are programs themselves: `host` answers their own calls."""
+
+    def composes(self, tool_id: str) -> bool:
+        """Say whether a tool is such a program."""
+
+    async def call(
+        self, tool_id: str, arguments: Mapping[str, Any], host: Host, *, depth: int
+    ) -> Any:
+        """Give the value that a program sees; raises `PmlError` or `sandbox_host.ToolError`.
+
+        `depth` is how many such programs the call is within.
+        """
+
+    async def call_raw(
+        self, tool_id: str, arguments: Mapping[str, Any], host: Host, *, depth: int
+    ) -> Mapping[str, Any]:
+        """Give the same as a `CallToolResult`, `isError` or not; raises `PmlError`."""
 
 
 class Recorder(Protocol):

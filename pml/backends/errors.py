@@ -9,6 +9,7 @@
     ├── CallTimeoutError           call_timeout
     ├── ServerRefusedError         server_refused: it answered with a JSON-RPC error
     ├── ServerProtocolError        server_protocol: it does not keep to the protocol
+    ├── ArgumentsUnfitError        arguments_unfit: they are not what the tool takes
     └── RemoteRefusedError         remote_refused: an address that must not be spoken to
 
 Words of a server are untrusted: capped, control characters escaped.
@@ -127,6 +128,16 @@ class ServerProtocolError(BackendError):
         """Name what it did."""
         super().__init__(f"server `{name}` does not keep to the protocol: {what}")
         self.what = what
+
+
+class ArgumentsUnfitError(BackendError):
+    """A capability was called with what it does not take; it did not run."""
+
+    code = "arguments_unfit"
+
+    def __init__(self, tool: str, wrong: str) -> None:
+        """Name the tool and the first thing that is wrong."""
+        super().__init__(f"invalid arguments for `{tool}`: {wrong}")
 
 
 class RemoteRefusedError(BackendError):

@@ -20,8 +20,9 @@ from pml.execution.errors import (
     WorkflowBrokenError,
 )
 from pml.execution.journal import Entry, Journal
+from pml.execution.nesting import NestedQuestionError, Within
 from pml.model import Decision, Outcome
-from pml.ports import Recorder, ToolCaller
+from pml.ports import Composer, Recorder, ToolCaller
 from pml.secret_files import is_secret_path
 from sandbox_host import SUSPEND, Call, ToolError
 from sandbox_host.errors import printable
@@ -40,16 +41,25 @@ class Rights:
     yes: bool = False
     """The human said yes to every question of this run beforehand."""
 
+    composer: Composer | None = None
+    """Carries out the tools that are programs themselves, if there are any."""
+
 
 class Gate:
     """The host function of one run."""
 
-    def __init__(self, rights: Rights, run: str, *, raw: bool = False) -> None:
-        """Begin without a past; `raw` answers calls with results as servers gave them."""
+    def __init__(
+        self, rights: Rights, run: str, *, raw: bool = False, within: Within | None = None
+    ) -> None:
+        """Begin without a past; `raw` answers calls with results as servers gave them.
+
+        `within` says in which capability of the run the calls are made, if in any.
+        """
         self._rights = rights
         self._run = run
         self._raw = raw
-        self._always: set[str] = set()
+        self._within = within or Within()
+        self._always = self._within.always
         self.journal: Journal | None = None
         """Since the run was last written to disk; a run that never was has none."""
 
@@ -68,14 +78,17 @@ class Gate:
     async def answer(self, call: Call) -> Any:
         """Answer a call of the guest; what goes wrong rejects it there."""
         try:
-            if self.stopped is not None:
-                raise self.stopped
+            if (stopped := self._why_stopped()) is not None:
+                raise stopped
             return await self._answer(call)
         except RunDivergedError as error:
             self.stopped = error
             raise as_tool_error(error) from None
         except PmlError as error:
             raise as_tool_error(error) from None
+
+    def _why_stopped(self) -> PmlError | None:
+        return self.stopped or self._within.stopped()
 
     async def _answer(self, call: Call) -> Any:
         arguments = argument_hash(call.args)
@@ -89,6 +102,9 @@ class Gate:
         self._rights.tools.check(call.tool)  # what cannot be called is not asked about
         asks, reason = self._doubts(call, decision)
         if asks and call.tool not in self._always:
+            if self._within.chain:
+                self._audit("call_denied", call, arguments, rule=decision.rule, reason="nested")
+                raise NestedQuestionError(call.tool, self._within.chain)
             self._audit("approval_asked", call, arguments, rule=decision.rule, reason=reason)
             self.asked[call.id] = decision, reason
             return SUSPEND
@@ -176,16 +192,25 @@ class Gate:
         self._audit("call_executing", call, arguments, by=by)
         if self.journal is not None:
             self.journal.begin(call.id, call.tool, arguments)
-        tools = self._rights.tools
-        make = tools.call_raw if self._raw else tools.call
         try:
-            value = await make(call.tool, call.args)
+            value = await self._made(call)
         except (PmlError, ToolError) as error:
             rejection = error if isinstance(error, ToolError) else as_tool_error(error)
             self._end(call, arguments, ok=False, value=_rejection_facts(rejection))
             raise rejection from None
         self._end(call, arguments, ok=True, value=value)
         return value
+
+    async def _made(self, call: Call) -> Any:
+        """Have the call made: by a server, or by a program whose calls come back here."""
+        composer, tools = self._rights.composer, self._rights.tools
+        if composer is None or not composer.composes(call.tool):
+            return await (tools.call_raw if self._raw else tools.call)(call.tool, call.args)
+        make = composer.call_raw if self._raw else composer.call
+        chain = self._within.chain
+        within = Within(chain.entered(call.tool), self._always, self._why_stopped)
+        gate = Gate(self._rights, self._run, within=within)
+        return await make(call.tool, call.args, gate.answer, depth=len(chain))
 
     def _end(self, call: Call, arguments: str, *, ok: bool, value: Any) -> None:
         failed = not ok or (self._raw and value.get("isError") is True)
@@ -203,11 +228,13 @@ class Gate:
         self._rights.audit.write(event, {**self._about(call, arguments), **facts})
 
     def _about(self, call: Call, arguments: str) -> Mapping[str, Any]:
+        chain = self._within.chain
         return {
             "run": self._run,
             "call": call.id,
             "tool": call.tool,
             "argumentHash": arguments,
+            **({"within": list(chain)} if chain else {}),
         }
 
 

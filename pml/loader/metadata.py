@@ -107,7 +107,7 @@ class Metadata:
 
     def offered(self) -> tuple[Mapping[str, Any], ...]:
         """Give its tools as a server would list them, whether it defines them or not."""
-        known = {one.get("name"): one for one in self.definitions}
+        known = {one["name"]: one for one in self.definitions if isinstance(one.get("name"), str)}
         names = [split_tool_id(tool)[1] for tool in self.tools] or [self.fqdn.action]
         schema = dict(self.parameters_schema or {"type": "object"})
         return tuple(

@@ -1,0 +1,208 @@
+"""The capabilities of one namespace behind the port of all backends, and all of them by tool id.
+
+The code is loaded for every call: compared with the lock, hashed again over the very bytes that
+then run. What is missing for it (a key, a package, the human's word) is the call's error.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import anyio
+
+from pml.backends.capability.arguments import Check, checker
+from pml.backends.capability.running import (
+    CapabilityCall,
+    error_result,
+    result_of,
+    run_capability,
+)
+from pml.backends.errors import ArgumentsUnfitError, CallTimeoutError, ToolUnknownError
+from pml.backends.listing import listing_of
+from pml.fqdn import Fqdn
+from pml.loader.cache import Cache
+from pml.loader.capabilities import Loaded
+from pml.loader.lockfile import Lockfile
+from pml.loader.metadata import McpType, Metadata
+from pml.loader.needs import Needs
+from pml.model import Listing, ServerState, ServerStatus, Tool
+from pml.ports import Observer, OnProgress
+from pml.routing import Routing
+from sandbox_host import Call, Host, ToolError
+
+MOST_AT_ONCE = 16
+"""Calls of one namespace at one depth; the rest wait. A depth never waits for a lower one's place,
+so calls within calls cannot lock each other out."""
+
+Load = Callable[[Fqdn], Awaitable[Loaded | Needs]]
+
+
+class CapabilityBackend:
+    """Answers the calls to the capabilities of one namespace."""
+
+    def __init__(
+        self, name: str, capabilities: Sequence[Metadata], load: Load, observer: Observer
+    ) -> None:
+        """Take what is said of them; no code is read yet."""
+        self.name = name
+        self._load = load
+        self._observer = observer
+        owners = {one["name"]: metadata for metadata in capabilities for one in metadata.offered()}
+        definitions = [dict(one) for metadata in capabilities for one in metadata.offered()]
+        self._listing = listing_of(name, definitions)
+        self._offered = {tool.name: (owners[tool.name], tool) for tool in self._listing.tools}
+        self._checks: dict[str, Check] = {}
+        self._slots: dict[int, anyio.CapacityLimiter] = {}
+
+    async def list_tools(self) -> Listing:
+        """Give the tools."""
+        return self._listing
+
+    async def call_tool(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        timeout_seconds: float,
+        on_progress: OnProgress | None = None,  # noqa: ARG002 - there is none to tell
+    ) -> Mapping[str, Any]:
+        """Run a tool with nobody to answer its own calls; its errors are results."""
+        try:
+            return result_of(await self.run(tool, arguments, _nobody, timeout_seconds))
+        except ToolError as error:
+            return error_result(error)
+
+    async def run(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        host: Host,
+        timeout_seconds: float,
+        depth: int = 0,
+    ) -> Any:
+        """Load the code, run it, give its value; `host` answers its own calls.
+
+        Raises `ToolError` for what goes wrong in it, `PmlError` for what keeps it from running.
+        """
+        offered = self._offered.get(tool)
+        if offered is None:
+            raise ToolUnknownError(f"{self.name}:{tool}", [])
+        metadata, definition = offered
+        self._check(definition, arguments)
+        with anyio.move_on_after(timeout_seconds):
+            async with self._slot(depth):
+                loaded = await self._loaded(metadata.fqdn)
+                call = CapabilityCall(loaded.code, tool, arguments, timeout_seconds)
+                return await run_capability(call, host)
+        raise CallTimeoutError(self.name, tool, timeout_seconds)
+
+    def _check(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
+        check = self._checks.get(tool.name)
+        if check is None:
+            check = self._checks[tool.name] = checker(tool.input_schema)
+        wrong = check(arguments)
+        if wrong is not None:
+            raise ArgumentsUnfitError(tool.id, wrong)
+
+    async def _loaded(self, name: Fqdn) -> Loaded:
+        loaded = await self._load(name)
+        if isinstance(loaded, Needs):
+            raise loaded.error()
+        for warning in loaded.warnings:
+            self._observer.logged(self.name, "warning", warning)
+        return loaded
+
+    def _slot(self, depth: int) -> anyio.CapacityLimiter:
+        return self._slots.setdefault(depth, anyio.CapacityLimiter(MOST_AT_ONCE))
+
+    def caution(self, tool: str) -> str | None:  # noqa: ARG002 - the port's
+        """Nothing is asked about beyond what the policy says."""
+        return None
+
+    def status(self) -> ServerStatus:
+        """Say whether a call is under way."""
+        busy = any(slots.borrowed_tokens for slots in self._slots.values())
+        state = ServerState.RUNNING if busy else ServerState.IDLE
+        return ServerStatus(self.name, "capability", state, "wasm", tools=len(self._offered))
+
+    async def aclose(self) -> None:
+        """Nothing outlives a call."""
+
+
+class Capabilities:
+    """All capabilities by tool id: the `Composer` of a run."""
+
+    def __init__(self, backends: Iterable[CapabilityBackend], call_timeout_seconds: float) -> None:
+        """Hold backends that someone else opens and closes."""
+        self._backends = {backend.name: backend for backend in backends}
+        self._call_timeout_seconds = call_timeout_seconds
+
+    def composes(self, tool_id: str) -> bool:
+        """Say whether a tool is a program of a registry."""
+        return tool_id.partition(":")[0] in self._backends
+
+    async def call(
+        self, tool_id: str, arguments: Mapping[str, Any], host: Host, *, depth: int = 0
+    ) -> Any:
+        """Run it and give its value, as it is; raises `PmlError`, `ToolError`."""
+        server, _, tool = tool_id.partition(":")
+        backend = self._backends[server]
+        return await backend.run(tool, arguments, host, self._call_timeout_seconds, depth)
+
+    async def call_raw(
+        self, tool_id: str, arguments: Mapping[str, Any], host: Host, *, depth: int = 0
+    ) -> Mapping[str, Any]:
+        """Run it and give its value as a server would, `isError` or not; raises `PmlError`."""
+        try:
+            return result_of(await self.call(tool_id, arguments, host, depth=depth))
+        except ToolError as error:
+            return error_result(error)
+
+
+def capabilities_in_use(lockfile: Lockfile, cache: Cache) -> tuple[Metadata, ...]:
+    """Give what is locked, is code for this machine and is kept here; asks no registry.
+
+    Raises `IntegrityError` for kept code that was changed.
+    """
+    found = []
+    for name, entry in lockfile.named():
+        if entry.type == McpType.DENO and entry.routing is Routing.CLIENT:
+            kept = cache.version(name, entry.integrity)
+            if kept is not None:
+                found.append(kept.metadata)
+    return tuple(found)
+
+
+def capability_backends(
+    capabilities: Iterable[Metadata], taken: Collection[str], load: Load, observer: Observer
+) -> tuple[CapabilityBackend, ...]:
+    """Give a backend for each namespace; a configured server of the same name goes before it."""
+    grouped: dict[str, list[Metadata]] = {}
+    for metadata in capabilities:
+        grouped.setdefault(metadata.fqdn.namespace, []).append(metadata)
+    for name in grouped.keys() & set(taken):
+        words = "a configured server of this name is used instead of the registry's"
+        observer.logged(name, "info", words)
+    return tuple(
+        CapabilityBackend(name, _without_twins(name, found, observer), load, observer)
+        for name, found in grouped.items()
+        if name not in taken
+    )
+
+
+def _without_twins(name: str, found: Sequence[Metadata], observer: Observer) -> list[Metadata]:
+    """Leave out every capability that offers a tool which another offers: nobody may choose."""
+    owners: dict[str, list[Metadata]] = {}
+    for metadata in found:
+        for definition in metadata.offered():
+            owners.setdefault(str(definition["name"]), []).append(metadata)
+    twins = {tool: those for tool, those in owners.items() if len(those) > 1}
+    for tool, those in twins.items():
+        names = ", ".join(str(one.fqdn) for one in those)
+        words = f"`{name}:{tool}` is offered by {names}: none is used; remove all but one"
+        observer.logged(name, "error", words)
+    lost = {one.fqdn for those in twins.values() for one in those}
+    return [one for one in found if one.fqdn not in lost]
+
+
+async def _nobody(call: Call) -> Any:
+    raise ToolError(f"nobody answers `{call.tool}` here", code="no_tools")  # noqa: TRY003 - to a guest
