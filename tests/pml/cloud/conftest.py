@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -104,3 +105,20 @@ def new_cloud(tmp_path: Path) -> Iterator[Callable[..., Any]]:
             return stack.enter_context(opened)
 
         yield start
+
+
+@pytest.fixture
+def process() -> Callable[..., Any]:
+    """Runs `pml` to its end, in a process of its own."""
+
+    def run(*arguments: str) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-m", "pml.cli.main", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr)
+
+    return run

@@ -171,7 +171,8 @@ def test_a_page_changes_its_tag_when_something_is_published(cloud: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["type=wasm", "page=0", "page=-1", "page=x", "limit=0", "limit=101", "page=9999999999"]
+    "query",
+    ["type=wasm", "page=0", "page=-1", "page=x", "limit=0", "limit=101", "page=9999999999"],
 )
 def test_a_query_that_means_nothing_is_refused_in_words(cloud: Any, query: str) -> None:
     answer = cloud.get(f"/mcp?{query}")
