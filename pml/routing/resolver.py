@@ -98,19 +98,20 @@ EMBEDDED = RoutingTable(
 
 def _narrowest(patterns: Iterable[str], tool_id: str) -> tuple[int, int]:
     """Give how narrow the narrowest pattern is that speaks of a tool: (0, 0) if none does."""
-    fitting = (pattern for pattern in map(_whole, patterns) if _fits(pattern, tool_id))
-    return max(map(_narrowness, fitting), default=(0, 0))
+    namespace, _, action = tool_id.partition(":")
+    narrowest = 0, 0
+    for pattern in patterns:
+        server, _, tool = pattern.partition(":")
+        if _fits(namespace, server) and _fits(action, tool or _ANY):
+            narrowest = max(narrowest, _narrowness(f"{server}:{tool or _ANY}"))
+    return narrowest
 
 
-def _whole(pattern: str) -> str:
-    return pattern if ":" in pattern else f"{pattern}:{_ANY}"
-
-
-def _fits(pattern: str, tool_id: str) -> bool:
-    return all(
-        fnmatch.fnmatchcase(text, glob)
-        for text, glob in zip(tool_id.split(":", 1), pattern.split(":", 1), strict=True)
-    )
+def _fits(text: str, glob: str) -> bool:
+    # most names are plain, and this is asked at every call
+    if _ANY not in glob and "?" not in glob:
+        return text == glob
+    return fnmatch.fnmatchcase(text, glob)
 
 
 def _narrowness(pattern: str) -> tuple[int, int]:
