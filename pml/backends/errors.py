@@ -10,6 +10,7 @@
     ├── ServerRefusedError         server_refused: it answered with a JSON-RPC error
     ├── ServerProtocolError        server_protocol: it does not keep to the protocol
     ├── ArgumentsUnfitError        arguments_unfit: they are not what the tool takes
+    ├── ToolTwiceError             tool_twice: two capabilities offer it, and nobody may choose
     └── RemoteRefusedError         remote_refused: an address that must not be spoken to
 
 Words of a server are untrusted: capped, control characters escaped.
@@ -138,6 +139,19 @@ class ArgumentsUnfitError(BackendError):
     def __init__(self, tool: str, wrong: str) -> None:
         """Name the tool and the first thing that is wrong."""
         super().__init__(f"invalid arguments for `{tool}`: {wrong}")
+
+
+class ToolTwiceError(BackendError):
+    """Two capabilities offer the same tool."""
+
+    code = "tool_twice"
+
+    def __init__(self, tool: str, owners: Sequence[str]) -> None:
+        """Name all that offer it."""
+        super().__init__(
+            f"`{tool}` is offered by {', '.join(owners)}: none of them is used",
+            hint="remove all but one",
+        )
 
 
 class RemoteRefusedError(BackendError):

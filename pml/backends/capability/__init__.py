@@ -1,6 +1,7 @@
 """Capabilities of registries: verified code, each call in a sandbox of its own.
 
     backend      the tools of one namespace, behind the port that all backends share
+    shelf        what a namespace offers, once it is described
     running      one call: code in, value out
     arguments    whether arguments fit a schema that a stranger wrote
 

@@ -4,8 +4,8 @@ The code is loaded for every call: compared with the lock, hashed again over the
 then run. What is missing for it (a key, a package, the human's word) is the call's error.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import anyio
 
@@ -16,13 +16,12 @@ from pml.backends.capability.running import (
     result_of,
     run_capability,
 )
-from pml.backends.errors import ArgumentsUnfitError, CallTimeoutError, ToolUnknownError
-from pml.backends.listing import listing_of
+from pml.backends.capability.shelf import Shelf
+from pml.backends.errors import ArgumentsUnfitError, CallTimeoutError
 from pml.fqdn import Fqdn
-from pml.loader.cache import Cache
-from pml.loader.capabilities import Loaded
+from pml.loader.capabilities import Found, Loaded
 from pml.loader.lockfile import Lockfile
-from pml.loader.metadata import McpType, Metadata
+from pml.loader.metadata import McpType
 from pml.loader.needs import Needs
 from pml.model import Listing, ServerState, ServerStatus, Tool
 from pml.ports import Observer, OnProgress
@@ -33,29 +32,35 @@ MOST_AT_ONCE = 16
 """Calls of one namespace at one depth; the rest wait. A depth never waits for a lower one's place,
 so calls within calls cannot lock each other out."""
 
-Load = Callable[[Fqdn], Awaitable[Loaded | Needs]]
+
+class Loader(Protocol):
+    """Who loads: `CapabilityLoader`."""
+
+    async def find(self, name: Fqdn) -> Found:
+        """Say what stands under a name."""
+
+    async def load(self, name: Fqdn) -> Loaded | Needs:
+        """Give verified code, or what is missing for it."""
 
 
 class CapabilityBackend:
     """Answers the calls to the capabilities of one namespace."""
 
     def __init__(
-        self, name: str, capabilities: Sequence[Metadata], load: Load, observer: Observer
+        self, name: str, capabilities: Sequence[Fqdn], loader: Loader, observer: Observer
     ) -> None:
-        """Take what is said of them; no code is read yet."""
+        """Take their names; nothing is read or asked yet."""
         self.name = name
-        self._load = load
+        self._loader = loader
         self._observer = observer
-        owners = {one["name"]: metadata for metadata in capabilities for one in metadata.offered()}
-        definitions = [dict(one) for metadata in capabilities for one in metadata.offered()]
-        self._listing = listing_of(name, definitions)
-        self._offered = {tool.name: (owners[tool.name], tool) for tool in self._listing.tools}
+        self._shelf = Shelf(name, capabilities)
         self._checks: dict[str, Check] = {}
         self._slots: dict[int, anyio.CapacityLimiter] = {}
 
     async def list_tools(self) -> Listing:
-        """Give the tools."""
-        return self._listing
+        """Give the tools of all that can be described; what cannot is skipped, with the reason."""
+        await self._shelf.fill(self._loader)
+        return self._shelf.listing
 
     async def call_tool(
         self,
@@ -83,14 +88,12 @@ class CapabilityBackend:
 
         Raises `ToolError` for what goes wrong in it, `PmlError` for what keeps it from running.
         """
-        offered = self._offered.get(tool)
-        if offered is None:
-            raise ToolUnknownError(f"{self.name}:{tool}", [])
-        metadata, definition = offered
+        await self._shelf.fill(self._loader)
+        name, definition = self._shelf.offered(tool)
         self._check(definition, arguments)
         with anyio.move_on_after(timeout_seconds):
             async with self._slot(depth):
-                loaded = await self._loaded(metadata.fqdn)
+                loaded = await self._loaded(name)
                 call = CapabilityCall(loaded.code, tool, arguments, timeout_seconds)
                 return await run_capability(call, host)
         raise CallTimeoutError(self.name, tool, timeout_seconds)
@@ -104,7 +107,7 @@ class CapabilityBackend:
             raise ArgumentsUnfitError(tool.id, wrong)
 
     async def _loaded(self, name: Fqdn) -> Loaded:
-        loaded = await self._load(name)
+        loaded = await self._loader.load(name)
         if isinstance(loaded, Needs):
             raise loaded.error()
         for warning in loaded.warnings:
@@ -122,7 +125,7 @@ class CapabilityBackend:
         """Say whether a call is under way."""
         busy = any(slots.borrowed_tokens for slots in self._slots.values())
         state = ServerState.RUNNING if busy else ServerState.IDLE
-        return ServerStatus(self.name, "capability", state, "wasm", tools=len(self._offered))
+        return ServerStatus(self.name, "capability", state, "wasm", tools=self._shelf.count)
 
     async def aclose(self) -> None:
         """Nothing outlives a call."""
@@ -158,50 +161,30 @@ class Capabilities:
             return error_result(error)
 
 
-def capabilities_in_use(lockfile: Lockfile, cache: Cache) -> tuple[Metadata, ...]:
-    """Give what is locked, is code for this machine and is kept here; asks no registry.
-
-    Raises `IntegrityError` for kept code that was changed.
-    """
-    found = []
-    for name, entry in lockfile.named():
-        if entry.type == McpType.DENO and entry.routing is Routing.CLIENT:
-            kept = cache.version(name, entry.integrity)
-            if kept is not None:
-                found.append(kept.metadata)
-    return tuple(found)
-
-
-def capability_backends(
-    capabilities: Iterable[Metadata], taken: Collection[str], load: Load, observer: Observer
-) -> tuple[CapabilityBackend, ...]:
-    """Give a backend for each namespace; a configured server of the same name goes before it."""
-    grouped: dict[str, list[Metadata]] = {}
-    for metadata in capabilities:
-        grouped.setdefault(metadata.fqdn.namespace, []).append(metadata)
-    for name in grouped.keys() & set(taken):
-        words = "a configured server of this name is used instead of the registry's"
-        observer.logged(name, "info", words)
+def capabilities_in_use(lockfile: Lockfile) -> tuple[Fqdn, ...]:
+    """Give what is locked and is code for this machine."""
     return tuple(
-        CapabilityBackend(name, _without_twins(name, found, observer), load, observer)
-        for name, found in grouped.items()
-        if name not in taken
+        name
+        for name, entry in lockfile.named()
+        if entry.type == McpType.DENO and entry.routing is Routing.CLIENT
     )
 
 
-def _without_twins(name: str, found: Sequence[Metadata], observer: Observer) -> list[Metadata]:
-    """Leave out every capability that offers a tool which another offers: nobody may choose."""
-    owners: dict[str, list[Metadata]] = {}
-    for metadata in found:
-        for definition in metadata.offered():
-            owners.setdefault(str(definition["name"]), []).append(metadata)
-    twins = {tool: those for tool, those in owners.items() if len(those) > 1}
-    for tool, those in twins.items():
-        names = ", ".join(str(one.fqdn) for one in those)
-        words = f"`{name}:{tool}` is offered by {names}: none is used; remove all but one"
-        observer.logged(name, "error", words)
-    lost = {one.fqdn for those in twins.values() for one in those}
-    return [one for one in found if one.fqdn not in lost]
+def capability_backends(
+    capabilities: Iterable[Fqdn], taken: Collection[str], loader: Loader, observer: Observer
+) -> tuple[CapabilityBackend, ...]:
+    """Give a backend for each namespace; a configured server of the same name goes before it."""
+    grouped: dict[str, list[Fqdn]] = {}
+    for name in capabilities:
+        grouped.setdefault(name.namespace, []).append(name)
+    for namespace in sorted(grouped.keys() & set(taken)):
+        words = "a configured server of this name is used instead of the registry's"
+        observer.logged(namespace, "info", words)
+    return tuple(
+        CapabilityBackend(namespace, names, loader, observer)
+        for namespace, names in grouped.items()
+        if namespace not in taken
+    )
 
 
 async def _nobody(call: Call) -> Any:

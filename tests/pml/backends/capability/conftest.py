@@ -122,8 +122,8 @@ class Shelf:
         return found.fqdn
 
     def backends(self, taken: tuple[str, ...] = ()) -> tuple[CapabilityBackend, ...]:
-        found = capabilities_in_use(self.lock.load(), self.cache)
-        return capability_backends(found, taken, self.loader.load, self.words)
+        found = capabilities_in_use(self.lock.load())
+        return capability_backends(found, taken, self.loader, self.words)
 
     def backend(self, name: str = "text") -> CapabilityBackend:
         return next(one for one in self.backends() if one.name == name)

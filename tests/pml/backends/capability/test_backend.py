@@ -8,7 +8,12 @@ import anyio
 import pytest
 
 from pml.backends.capability.backend import MOST_AT_ONCE
-from pml.backends.errors import ArgumentsUnfitError, CallTimeoutError, ToolUnknownError
+from pml.backends.errors import (
+    ArgumentsUnfitError,
+    CallTimeoutError,
+    ToolTwiceError,
+    ToolUnknownError,
+)
 from pml.backends.results import value_of
 from pml.fqdn import integrity_of
 from pml.loader.errors import KeysMissingError
@@ -158,15 +163,32 @@ async def test_a_configured_server_goes_before_with_a_note(shelf: Any) -> None:
     assert "configured server" in words
 
 
-async def test_two_that_offer_the_same_tool_are_both_left_out_loudly(shelf: Any) -> None:
-    """Attack: publish `evil.tools.text.shout` and wait until somebody adds it beside the real one."""
+async def test_two_that_offer_the_same_tool_are_both_left_out_by_name(shelf: Any) -> None:
+    """Attack: wait until somebody adds a second `text:shout` beside the real one."""
     await shelf.put("text.shout", SHOUT)
-    await shelf.put("text.pack", SHOUT, tools=["text:shout"])
+    await shelf.put("text.pack", SHOUT, tools=["text:shout", "text:other"])
     listing = await shelf.backend().list_tools()
-    assert listing.tools == ()
-    ((_, level, words),) = shelf.words.logs
-    assert level == "error"
-    assert "`text:shout` is offered by acme.tools.text.pack" in words
+    assert [tool.name for tool in listing.tools] == ["other"]
+    assert "acme.tools.text.pack" in listing.skipped[0].reason
+    with pytest.raises(ToolTwiceError, match="offered by acme.tools.text.pack"):
+        await value(shelf, "shout", {"text": "a"})
+
+
+async def test_one_that_cannot_be_described_costs_itself_and_no_other(shelf: Any) -> None:
+    await shelf.put("text.shout", SHOUT)
+    (path,) = shelf.blobs
+    await shelf.put("text.whole", "return 1")
+    content = path.read_bytes()
+    path.write_bytes(content + b"//")
+    listing = await shelf.backend().list_tools()
+    assert [tool.name for tool in listing.tools] == ["whole"]
+    assert integrity_of(content) in listing.skipped[0].reason
+    backend = shelf.backend()
+    assert await backend.run("whole", {}, nobody, 20.0) == 1
+    with pytest.raises(IntegrityError):
+        await backend.run("shout", {"text": "a"}, nobody, 20.0)
+    path.write_bytes(content)
+    assert await backend.run("shout", {"text": "a"}, nobody, 20.0) == {"text": "A"}
 
 
 async def test_more_calls_than_places_wait_their_turn(shelf: Any) -> None:
