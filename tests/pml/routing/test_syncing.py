@@ -65,7 +65,7 @@ def cloud() -> Iterator[Cloud]:
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     serving.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield serving
     server.shutdown()

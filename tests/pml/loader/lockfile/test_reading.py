@@ -55,6 +55,12 @@ def test_the_file_of_the_story_is_read():
     assert entries["casys.pml.fs.read_json"] == LockEntry(HASH, AT, "deno", Routing.CLIENT)
 
 
+def test_the_example_in_the_documentation_is_what_pml_writes():
+    page = (Path(__file__).parents[4] / "docs" / "lockfile.md").read_text()
+    example = page.partition("```json\n")[2].partition("```")[0].encode()
+    assert Lockfile(parse(example, FILE)).content() == example
+
+
 def test_local_and_cloud_are_read_as_client_and_server():
     for word, routing in (("local", Routing.CLIENT), ("cloud", Routing.SERVER)):
         (found,) = parse(one(routing=word), FILE).values()
