@@ -155,8 +155,16 @@ class LockStore:
         with self._held(fcntl.LOCK_SH):
             signature = _signature(self.path)
             lockfile = self._checked()
+            self._keep_copy()
             self._seen = (signature, lockfile)
         return lockfile
+
+    def _keep_copy(self) -> None:
+        """Keep one that the human trusted too, so that the next edit of it can be shown."""
+        with contextlib.suppress(OSError, LockfileError):
+            content = _content(self.path)
+            if content is not None and content != _content(self._state / _COPY):
+                write_whole(self._state / _COPY, content, _MODE)
 
     def _checked(self) -> Lockfile:
         found = self.found()

@@ -1,6 +1,7 @@
 """The file in a workspace that others may write: ours or an error, and never lost to a race."""
 
 import dataclasses
+import hashlib
 import os
 import stat
 import subprocess
@@ -269,6 +270,16 @@ def test_what_was_last_ours_can_be_shown_beside_what_is_there(place):
     found = store.found()
     assert set(found.lockfile.entries) == {"a.b.e.f"}
     assert not store.is_ours(found)
+
+
+def test_a_file_that_was_trusted_and_read_can_be_shown_after_the_next_edit(place):
+    trusted = Lockfile().add(B, entry())
+    place.put(trusted.content())
+    place.witness.wrote(hashlib.sha256(trusted.content()).hexdigest())
+    assert place.store().last_good() is None
+    place.store().load()
+    place.put(Lockfile().content())
+    assert place.store().last_good() == trusted
 
 
 def test_a_kept_copy_that_was_changed_shows_nothing(place):
