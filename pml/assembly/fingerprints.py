@@ -1,7 +1,8 @@
 """What the list of a server's tools depends on, as a hash: its configuration and its program.
 
 A server that is updated in place keeps its configuration; so the files that its command line names
-count with their size and time, and a package with its hash. Keyed: the values of variables and headers are secrets.
+count with their size and time, and a package with its hash. Keyed: the values of variables and
+headers are secrets.
 """
 
 import json

@@ -8,7 +8,6 @@ never given to a shell; a text is split as one would, and that is all.
 import dataclasses
 import shlex
 from collections.abc import Callable, Sequence
-from pathlib import PurePosixPath
 
 from pml.loader.installer.errors import InstallCommandError
 from pml.loader.installer.packages import Wanted
@@ -79,10 +78,9 @@ def wanted(command: str, args: Sequence[str]) -> Wanted | None:
 
     Raises `InstallCommandError` or `PackageNameError` if it is one, and cannot be carried out.
     """
-    path = PurePosixPath(command)
-    if len(path.parts) > 1 and not path.is_absolute():
+    if "/" in command and not command.startswith("/"):
         return None  # a file of the workspace, whatever its name
-    words = (path.name, *args[:_MOST_WORDS])
+    words = (command.rpartition("/")[2], *args[:_MOST_WORDS])
     for start, form in _FORMS.items():
         if words[: len(start)] == start:
             line = shlex.join((command, *args))

@@ -113,7 +113,8 @@ def own_entries(found: Sequence[Entry], package: Package) -> list[Entry]:
     return [
         entry
         for entry in found
-        if entry.path.startswith(start) and f"/{MODULES}/" not in entry.path[len(start) - 1 :]
+        if entry.path.startswith(start)
+        and f"/{MODULES}/" not in f"{entry.path[len(start) - 1 :]}/"
     ]
 
 

@@ -54,6 +54,8 @@ class Record:
 
     def approve(self, server: str, approved: Approved) -> None:
         """Keep the human's yes, instead of one before; the caller has it."""
+        if self._deps.parent.is_symlink():
+            raise RecordDamagedError(self._deps.parent, "it is a link")
         known = {**self._all(), server: approved}
         facts = {name: _facts(one) for name, one in known.items()}
         private_folder(self._path.parent)
@@ -72,10 +74,7 @@ class Record:
         """Write `.pml/deps.json` anew; a link in its place is replaced, never followed."""
         installed = {name: _told(one) for name, one in sorted(known.items())}
         text = json.dumps({"version": 1, "installed": installed}, indent=2, ensure_ascii=False)
-        folder = self._deps.parent
-        if folder.is_symlink():
-            raise RecordDamagedError(folder, "it is a link")
-        folder.mkdir(exist_ok=True)
+        self._deps.parent.mkdir(exist_ok=True)
         write_private(self._deps, f"{text}\n".encode())
 
 
