@@ -23,6 +23,7 @@ from pml.discovery import ListingStore
 from pml.gateway.bench import Bench
 from pml.gateway.catalog import Catalog
 from pml.keys.lookup import FILE_NAME as DOTENV
+from pml.loader.lockfile import LOCKFILE
 from pml.ports import Observer
 from pml.trust.key import made_key
 from pml.workspace import CONFIG_NAME, Workspace
@@ -70,6 +71,7 @@ class Workshop:
         self._seen: Seen | None = None
         self._files: tuple[Path, ...] = ()
         self._prepared: Prepared | None = None
+        self._locked: tuple[int, int, int] | None = None
         self._crew: _Crew | None = None
         self._bench: Bench | None = None
         self._changing = anyio.Lock()
@@ -96,11 +98,13 @@ class Workshop:
             self._bench = None
             made = prepare(self._workspace, self._environ, self._home)
             before = self._prepared.setup if self._prepared else None
-            if self._crew is None or before is None or not _same_servers(before, made.setup):
+            locked = _stamp(self._workspace.path / LOCKFILE)
+            same = before is not None and _same_servers(before, made.setup)
+            if self._crew is None or not same or locked != self._locked:
                 if self._crew is not None:
                     self._crew.retire()
                 self._crew = await self._tasks.start(self._live, made.setup)
-            self._prepared = made
+            self._prepared, self._locked = made, locked
             self._bench = _bench(made, self._crew)
             self._seen = self._looked()
 
@@ -124,7 +128,8 @@ class Workshop:
             folder = self._workspace.path
             state = workspace_state(state_folder(self._environ, self._home), folder)
             own = user_file(self._environ, self._home)
-            self._files = folder / CONFIG_NAME, folder / DOTENV, state / "trust.json", own
+            files = folder / CONFIG_NAME, folder / DOTENV, state / "trust.json", own
+            self._files = (*files, folder / LOCKFILE)
         return tuple(map(_stamp, self._files))
 
 
