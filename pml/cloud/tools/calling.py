@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from pml.backends.capability.arguments import checker
 from pml.backends.http import HttpBackend
 from pml.backends.http.addresses import Endpoint, endpoint_of, is_local_name, kind_of
 from pml.backends.results import value_of
@@ -157,17 +158,6 @@ def _headers(entry: Entry, name: str, caller: Caller) -> dict[str, str]:
 
 def _check_arguments(entry: Entry, tool: str, arguments: Mapping[str, Any]) -> None:
     schema = entry.metadata.get("parametersSchema")
-    if schema is None:
-        return
-    import jsonschema  # noqa: PLC0415 - a tenth of a second
-
-    try:
-        checker = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
-        fault = jsonschema.exceptions.best_match(checker(schema).iter_errors(dict(arguments)))
-    except Exception as error:  # noqa: BLE001 - whatever a strange schema makes the library raise
-        raise ArgumentsInvalidError(
-            tool, f"its schema cannot be used: {type(error).__name__}"
-        ) from None
-    if fault is not None:
-        place = "/".join(map(str, fault.absolute_path)) or "the whole"
-        raise ArgumentsInvalidError(tool, f"{place}: {fault.message}")
+    wrong = None if schema is None else checker(schema)(arguments)
+    if wrong is not None:
+        raise ArgumentsInvalidError(tool, wrong)

@@ -76,9 +76,10 @@ class Execution:
                 raise ToolError(error.message, code=error.code)
             return await self._calls.value(call, caller)
 
+        place = object()  # a task may hold one place only: this run's is its own
         try:
             with anyio.fail_after(WAIT_SECONDS):
-                await self._slots.acquire_on_behalf_of(wanted)
+                await self._slots.acquire_on_behalf_of(place)
         except TimeoutError:
             raise BusyError(WAIT_SECONDS) from None
         try:
@@ -87,7 +88,7 @@ class Execution:
         except SandboxError as error:
             outcome = Failed(error)
         finally:
-            self._slots.release_on_behalf_of(wanted)
+            self._slots.release_on_behalf_of(place)
         report: dict[str, Any] = Redactor(dict(caller.keys)).value(run_report(Run(outcome)))
         return of_report(report)
 

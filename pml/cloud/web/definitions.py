@@ -29,6 +29,7 @@ def definitions() -> list[dict[str, Any]]:
                     "query": text,
                     "pattern": text,
                     "name": text,
+                    "server": {"type": "string", "description": "All tools of a namespace."},
                     "limit": {"type": "integer", "minimum": 1, "maximum": 50},
                 },
                 "additionalProperties": False,

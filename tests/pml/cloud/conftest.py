@@ -54,7 +54,7 @@ def new_database(
         made += 1
         if kind == "sqlite":
             return f"sqlite:///{tmp_path_factory.mktemp('database')}/cloud.db"
-        import psycopg
+        import psycopg  # noqa: PLC0415 - an extra
 
         server: str = request.getfixturevalue("postgres_server")
         with psycopg.connect(server, autocommit=True) as connection:

@@ -68,7 +68,7 @@ def postgres(folder: Path) -> Iterator[str]:
 
 
 def _wait(url: str, server: "subprocess.Popen[bytes]") -> None:
-    import psycopg
+    import psycopg  # noqa: PLC0415 - an extra
 
     while server.poll() is None:
         with contextlib.suppress(psycopg.OperationalError):

@@ -64,8 +64,8 @@ def test_metadata_cannot_change_under_the_hash_of_the_same_package(database: str
         for one in (facts, facts):
             what = metadata_publication("f", json.dumps(one).encode())
             store.registry.publish(what, by="t", now=NOW)
+        what = metadata_publication("f", json.dumps(changed).encode())
         with pytest.raises(HashTakenError):
-            what = metadata_publication("f", json.dumps(changed).encode())
             store.registry.publish(what, by="t", now=NOW)
 
 
