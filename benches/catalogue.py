@@ -4,6 +4,7 @@ from types import ModuleType
 
 from benches import (
     cancel,
+    capability,
     erase,
     first_program,
     fresh,
@@ -36,6 +37,7 @@ MEASUREMENTS: dict[str, ModuleType] = {
     "warm": warm,
     "host_call": host_call,
     "gate": gate,
+    "capability": capability,
     "parallel": parallel,
     "snapshot": snapshot,
     "memory": memory,

@@ -101,8 +101,7 @@ class CapabilityLoader:
         code = self._cache.code(found.kept)
         if code is None:
             raise CodeGoneError(str(name))
-        if found.is_new:
-            self._record(found.kept)
+        self.lock(found)
         return Loaded(metadata, code, found.warnings)
 
     async def find(self, name: Fqdn) -> Found:
@@ -127,6 +126,12 @@ class CapabilityLoader:
             last = self._cache.put(name, answer)
         assert last is not None  # noqa: S101 - `Unchanged` answers an ETag alone
         return _beside(self._lock.load(), last)
+
+    def lock(self, found: Found) -> None:
+        """Record what is new; what is locked stays as it is."""
+        if found.is_new:
+            entry = self._entry(found.kept)
+            self._lock.update(lambda now: now.add(found.metadata.fqdn, entry))
 
     def accept(self, changed: Changed, kept: Kept) -> None:
         """Lock another version, after the human said yes to this very change."""
@@ -154,10 +159,6 @@ class CapabilityLoader:
             return kept, (f"{error.message}: `{name}` is used as it is kept here",)
         assert isinstance(answer, Described)  # noqa: S101 - no ETag was sent
         return self._cache.put(name, answer), ()
-
-    def _record(self, kept: Kept) -> None:
-        entry = self._entry(kept)
-        self._lock.update(lambda now: now.add(kept.metadata.fqdn, entry))
 
     def _entry(self, kept: Kept) -> LockEntry:
         found = kept.metadata
