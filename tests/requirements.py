@@ -65,6 +65,14 @@ _RESOLVER = "tests/pml/routing/test_resolver.py::"
 _SYNCING = "tests/pml/routing/test_syncing.py::"
 _LOCKED = "tests/pml/loader/lockfile/test_locked.py::"
 _LOCK_STORE = "tests/pml/loader/lockfile/test_store.py::"
+_LOADING = "tests/pml/loader/registry/test_loading.py::"
+_CLIENT = "tests/pml/loader/registry/test_client.py::"
+_CAPABILITY = "tests/pml/backends/capability/test_backend.py::"
+_DOUBTS = "tests/pml/loader/installer/test_doubts.py::"
+_RECORD = "tests/pml/loader/installer/test_record.py::"
+_INSTALLING = "tests/pml/loader/installer/test_installing.py::"
+_ENDPOINT = "tests/pml/cloud/test_registry_endpoint.py::"
+_LIFE = "tests/pml/backends/stdio/test_life.py::"
 
 TESTS = {
     "14.3-AC1": (
@@ -84,12 +92,61 @@ TESTS = {
         f"{_RESOLVER}test_one_local_tool_keeps_the_whole_program_here",
         f"{_SYNCING}test_a_synced_table_cannot_take_the_users_files_away",
     ),
+    "14.4-AC1": (
+        f"{_LOADING}test_the_first_load_is_recorded_and_the_second_asks_nobody",
+        f"{_CAPABILITY}test_every_shape_of_code_runs",
+    ),
+    "14.4-AC2": (f"{_LOADING}test_the_first_load_is_recorded_and_the_second_asks_nobody",),
+    "14.4-AC3": (
+        f"{_LOADING}test_packages_to_install_are_given_back_and_not_installed",
+        f"{_DOUBTS}test_the_question_names_server_and_version_as_the_requirement_has_it",
+    ),
+    "14.4-AC4": (
+        f"{_INSTALLING}test_a_package_is_installed_verified_and_started_directly",
+        f"{_RECORD}test_deps_json_has_the_format_of_the_requirement",
+    ),
+    "14.4-AC5": (
+        f"{_INSTALLING}test_a_hash_that_a_registry_promises_is_compared_before_anything_is_kept",
+        f"{_INSTALLING}test_one_flipped_byte_is_found_even_with_its_time_put_back",
+    ),
+    "14.4-AC6": (
+        f"{_INSTALLING}test_a_hash_that_a_registry_promises_is_compared_before_anything_is_kept",
+        f"{_LOADING}test_one_flipped_byte_in_kept_code_is_refused_with_both_hashes",
+    ),
+    "14.4-AC7": (f"{_LIFE}test_concurrent_first_calls_share_one_start",),
+    "14.4-AC8": (f"{_LIFE}test_an_idle_server_is_stopped_and_started_again_unnoticed",),
+    "14.4-AC9": (
+        f"{_LOADING}test_what_ran_once_runs_without_its_registry",
+        f"{_LOADING}test_what_is_kept_but_not_locked_runs_offline_with_a_warning",
+        f"{_LOADING}test_offline_with_nothing_kept_is_told_within_five_seconds",
+    ),
+    "14.4-AC10": (
+        f"{_LOADING}test_a_missing_key_is_named_with_who_requires_it",
+        f"{_CAPABILITY}test_a_missing_key_is_named_and_nothing_runs",
+    ),
+    "14.4-E1": (
+        f"{_CLIENT}test_code_comes_with_its_hash_in_one_request",
+        f"{_CLIENT}test_a_server_is_described_in_camel_and_in_snake_case",
+    ),
+    "14.4-E2": (f"{_CLIENT}test_code_comes_with_its_hash_in_one_request",),
+    "14.4-E6": (f"{_LIFE}test_concurrent_first_calls_share_one_start",),
+    "14.4-E7": (f"{_INSTALLING}test_without_a_registry_the_error_says_to_restore_the_connection",),
     "14.4-N": (
         f"{_FQDN}test_a_registry_name_becomes_a_tool_id_and_a_name_in_code",
         f"{_FQDN}test_a_name_written_and_read_is_the_same",
         f"{_FQDN}test_a_tool_id_goes_to_code_and_back",
         f"{_FQDN}test_a_name_and_its_tool_id_name_the_same_tool",
     ),
+    "14.7-AC1": (f"{_ENDPOINT}test_code_is_served_with_its_type_its_routing_and_the_whole_hash",),
+    "14.7-AC2": (f"{_ENDPOINT}test_a_built_in_capability_is_served_like_any_other",),
+    "14.7-AC3": (f"{_ENDPOINT}test_a_package_is_served_as_metadata_under_the_hash_of_its_tree",),
+    "14.7-AC4": (f"{_ENDPOINT}test_a_remote_server_is_served_as_metadata_under_the_hash_of_that",),
+    "14.7-AC5": (f"{_ENDPOINT}test_a_wrong_hash_is_told_with_the_current_name",),
+    "14.7-AC6": (f"{_ENDPOINT}test_an_unknown_name_is_not_found",),
+    "14.7-AC7": (f"{_ENDPOINT}test_whoever_has_a_version_is_not_sent_it_again",),
+    "14.7-AC8": (f"{_ENDPOINT}test_the_catalogue_has_pages_and_right_totals",),
+    "14.7-AC9": (f"{_ENDPOINT}test_the_catalogue_has_pages_and_right_totals",),
+    "14.7-AC10": (f"{_ENDPOINT}test_a_name_without_a_hash_leads_to_the_current_version",),
     "14.7-AC11": (f"{_LOCK_STORE}test_the_first_fetch_is_written_and_read_by_the_next_process",),
     "14.7-AC12": (
         f"{_LOCKED}test_what_is_as_it_was_is_known",
@@ -107,6 +164,10 @@ TESTS = {
         f"{_LOCKED}test_a_rejected_change_is_an_integrity_error_with_both_whole_hashes",
     ),
     "14.7-H": (f"{_LOCKED}test_whatever_is_not_as_it_was_is_a_question",),
+    "14.9-B1": (
+        f"{_CLIENT}test_the_first_registry_that_has_a_name_counts",
+        f"{_CLIENT}test_a_registry_that_is_down_is_not_stood_in_for_by_the_next",
+    ),
 }
 
 DECIDED = {
