@@ -19,11 +19,12 @@ from pml.backends.capability import (
 from pml.backends.http.fetching import HttpFetch
 from pml.backends.servers import UnusableBackend
 from pml.errors import PmlError
+from pml.fqdn import Fqdn
 from pml.keys import Keys
 from pml.loader.capabilities import CapabilityLoader
-from pml.loader.lockfile import LOCKFILE, LockfileError
+from pml.loader.lockfile import LOCKFILE, LockEntry, LockfileError
 from pml.loader.metadata import Dependency
-from pml.loader.needs import Checks
+from pml.loader.needs import Checks, Needs
 from pml.loader.registry import Registries, Registry
 from pml.ports import Observer
 
@@ -76,6 +77,32 @@ async def opened_loader(setup: Setup, locking: Locking) -> AsyncIterator[Capabil
     async with HttpFetch() as fetch:
         registries = Registries(registries_of(setup), fetch)
         yield CapabilityLoader(registries, locking.cache, locking.store, checks, now)
+
+
+async def add_capability(setup: Setup, name: Fqdn) -> Needs:
+    """Look a capability up and lock it; give what it still needs before it can run.
+
+    One that is locked as another version is left as it is: `Needs.changed` says so. Raises
+    `NotCodeError` for a server, and all that can go wrong with a registry or the lockfile.
+    """
+    locking = locking_of(_folder(setup), setup.environ, setup.user_home, writes=True)
+    async with opened_loader(setup, locking) as loader:
+        return await loader.add(name)
+
+
+def remove_capability(setup: Setup, name: Fqdn) -> bool:
+    """Lock it no longer; say whether it was."""
+    locking = locking_of(_folder(setup), setup.environ, setup.user_home, writes=True)
+    if locking.store.load().entry(name) is None:
+        return False
+    locking.store.update(lambda now: now.without(name))
+    return True
+
+
+def locked_capabilities(setup: Setup) -> tuple[tuple[Fqdn, LockEntry], ...]:
+    """Give what is locked, by name."""
+    locking = locking_of(_folder(setup), setup.environ, setup.user_home)
+    return tuple(locking.store.load().named())
 
 
 def registries_of(setup: Setup) -> tuple[Registry, ...]:

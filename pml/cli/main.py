@@ -12,6 +12,7 @@ import typer
 
 from pml import __version__
 from pml.cli import (
+    adding,
     audit,
     cloud,
     doctor,
@@ -69,6 +70,9 @@ def _app() -> typer.Typer:
     app.command("approve")(workflows.approve)
     app.add_typer(workflows.workflows_app(), name="workflows")
     app.command("trust")(trust.trust)
+    app.command("add")(adding.add)
+    app.command("remove")(adding.remove)
+    app.command("list")(adding.list_all)
     app.add_typer(lock.app(), name="lock")
     app.add_typer(audit.app(), name="audit")
     app.add_typer(cloud.app(), name="cloud")

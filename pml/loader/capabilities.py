@@ -89,20 +89,32 @@ class CapabilityLoader:
         Raises `IntegrityError` for content that is not what was promised, and all that can go
         wrong with a registry, the lockfile, or a rule that denies what it calls.
         """
-        found = await self.find(name)
-        metadata = found.metadata
-        if metadata.type is not McpType.DENO:
-            raise NotCodeError(str(name), metadata.type)
-        if metadata.routing is not Routing.CLIENT:
-            raise RegistryRoutingError(str(name))
-        needs = needs_of(metadata, self._checks, found.changed)
+        found, needs = await self._looked_up(name)
         if not needs.is_ready:
             return needs
         code = self._cache.code(found.kept)
         if code is None:
             raise CodeGoneError(str(name))
         self.lock(found)
-        return Loaded(metadata, code, found.warnings)
+        return Loaded(found.metadata, code, found.warnings)
+
+    async def add(self, name: Fqdn) -> Needs:
+        """Lock what stands under a name, ready or not; what is locked as another stays so.
+
+        Raises as `load`.
+        """
+        found, needs = await self._looked_up(name)
+        self.lock(found)
+        return needs
+
+    async def _looked_up(self, name: Fqdn) -> tuple[Found, Needs]:
+        found = await self.find(name)
+        metadata = found.metadata
+        if metadata.type is not McpType.DENO:
+            raise NotCodeError(str(name), metadata.type)
+        if metadata.routing is not Routing.CLIENT:
+            raise RegistryRoutingError(str(name))
+        return found, needs_of(metadata, self._checks, found.changed)
 
     async def find(self, name: Fqdn) -> Found:
         """Say what stands under a name, and what it is beside the lockfile; changes nothing."""

@@ -12,8 +12,9 @@ from pml.loader.lockfile import Changed, IntegrityError
 from pml.loader.metadata import Dependency, Metadata
 from pml.policy import infer_approval_mode
 from pml.policy.inference import ApprovalMode
+from sandbox_host.errors import printable
 
-_INSTALL_HINT = "a human must allow it: pml servers install"
+_SHOWN = 200  # characters of a package and its command
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,7 +59,10 @@ class Needs:
         if self.keys:
             return KeysMissingError(name, self.keys)
         wanted = ", ".join(f"{one.name}@{one.version}" for one in self.packages)
-        return NotReadyError(name, f"{wanted} must be installed", _INSTALL_HINT)
+        first = self.packages[0]
+        command = " ".join(printable(word, _SHOWN) for word in first.install)
+        hint = f"configure the server `{first.name}` as `{command}`, then: pml servers install"
+        return NotReadyError(name, f"{printable(wanted, _SHOWN)} must be installed", hint)
 
 
 def needs_of(found: Metadata, checks: Checks, changed: Changed | None = None) -> Needs:
