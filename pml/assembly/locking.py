@@ -37,7 +37,7 @@ class Locking:
     """The rules that the file states, trusted or not."""
 
     rules: Permissions
-    """The rules that the human trusted; none that speak of anything if there are none."""
+    """What an entry is kept for: rules that the human trusted, and those that the file states."""
 
 
 def now() -> datetime.datetime:
@@ -61,8 +61,20 @@ def locking_of(
         Cache(state / _CACHE, key),
         effective(loaded, kept).config,
         loaded.config.permissions,
-        kept.record.statement.permissions if kept.record else Permissions(),
+        _keeping(kept.record.statement.permissions, loaded.config.permissions)
+        if kept.record
+        else Permissions(),
     )
+
+
+def _keeping(trusted: Permissions, stated: Permissions) -> Permissions:
+    """Give the rules of both: whoever writes the file can unlock nothing with it.
+
+    None, where either has none: then everything asks, and every entry is kept.
+    """
+    if not all(one.allow or one.ask for one in (trusted, stated)):
+        return Permissions()
+    return Permissions((*trusted.allow, *stated.allow), (*trusted.ask, *stated.ask))
 
 
 @contextlib.asynccontextmanager

@@ -316,6 +316,19 @@ def test_what_no_rule_speaks_of_is_removed_after_a_yes(project):
     assert json.loads(project.file.read_text())["entries"] == {}
 
 
+@pytest.mark.parametrize(
+    ("trusted", "stated"), [("text:*", "other:*"), ("other:*", "text:*"), ("other:*", None)]
+)
+def test_rewriting_the_rules_unlocks_nothing(project, trusted, stated):
+    """Attack: take the rule away, have the entry cleaned, put the rule back: it would be new."""
+    project.configure(permissions={"allow": [trusted]})
+    project.trust()
+    project.lock("acme.tools.text.shout")
+    project.configure(permissions={"ask": [stated]} if stated else {})
+    locking = project.locking()
+    assert "acme.tools.text.shout" in locking.store.load(locking.rules).entries
+
+
 def test_a_registry_that_is_away_is_a_warning(pml, project):
     project.configure(registries=["http://127.0.0.1:1"])
     project.trust()
