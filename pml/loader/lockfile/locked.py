@@ -122,8 +122,8 @@ class Lockfile:
     def cleaned(self, permissions: Permissions) -> Self:
         """Give it without what no rule of `allow` or `ask` speaks of: it would be new again.
 
-        Without such rules everything asks, and nothing is removed. Give at least the rules that the
-        human trusted: whoever can write `.pml.json` must not be able to unlock anything with it.
+        Without such rules everything asks, and nothing is removed. Give at least the rules that
+        the human trusted: whoever can write `.pml.json` must not be able to unlock anything.
         """
         rules = (*permissions.allow, *permissions.ask)
         if not rules:
