@@ -5,6 +5,7 @@ from types import ModuleType
 from benches import (
     cancel,
     capability,
+    cloud,
     erase,
     first_program,
     fresh,
@@ -12,6 +13,7 @@ from benches import (
     gateway,
     heartbeat,
     host_call,
+    install,
     json_megabyte,
     memory,
     parallel,
@@ -25,6 +27,7 @@ from benches.peers import (
     mcp_sdk,
     minimal_client,
     monty,
+    npx,
     quickjs_native,
     quickjs_rs,
 )
@@ -49,6 +52,8 @@ MEASUREMENTS: dict[str, ModuleType] = {
     "cancel": cancel,
     "server_call": server_call,
     "gateway": gateway,
+    "install": install,
+    "cloud": cloud,
 }
 
 PEERS: dict[str, ModuleType] = {
@@ -58,6 +63,7 @@ PEERS: dict[str, ModuleType] = {
     "deno_worker": deno_worker,
     "minimal_client": minimal_client,
     "mcp_sdk": mcp_sdk,
+    "npx": npx,
 }
 
 

@@ -31,7 +31,7 @@ _ECHO = (sys.executable, str(Path(__file__).with_name("echo_server.py")))
 _PROGRAM = """const out = [];
 for (const text of ['a', 'b', 'c']) out.push(await mcp.echo.echo({text}));
 return out.join('')"""
-_HELLO = {
+HELLO = {
     "protocolVersion": "2025-11-25", "capabilities": {},
     "clientInfo": {"name": "bench", "version": "1"},
 }  # fmt: skip
@@ -99,7 +99,7 @@ async def pml(plan: Plan) -> Samples:
         for _ in range(plan.count(10, 3)):
             began = time.perf_counter()
             async with await _started(environ) as process:
-                await Connection(process).request("initialize", _HELLO)
+                await Connection(process).request("initialize", HELLO)
                 starts.append(time.perf_counter() - began)
                 process.kill()
         async with (
@@ -107,8 +107,8 @@ async def pml(plan: Plan) -> Samples:
             await _started(environ) as process,
         ):
             direct, ours = Connection(server), Connection(process)
-            await direct.request("initialize", _HELLO)
-            await ours.request("initialize", _HELLO)
+            await direct.request("initialize", HELLO)
+            await ours.request("initialize", HELLO)
             samples = await _by_turns(direct, ours, plan)
             process.kill()
             server.kill()

@@ -126,7 +126,7 @@ class Face:
             result = await self._called(name, arguments, caller)
         except PmlError as error:
             result = Redactor(dict(caller.keys)).value(of_error(error))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             # a bug of ours: its words may hold anything, so they are told to nobody
             self._services.journal.write("bug", exception=type(error).__name__, at=_place(error))
             raise MCPError(code=INTERNAL_ERROR, message="internal error") from None
