@@ -29,7 +29,7 @@ from pml.loader.installer.trees import Entry
 
 MODULES = "node_modules"
 _MOST_JSON_BYTES = 1 << 20  # of a package.json
-_CODE = re.compile(r"npm (?:error|ERR!) code (\w+)")
+_CODE = r"npm (?:error|ERR!) code (\w+)"
 _UNKNOWN = frozenset({"E404", "ETARGET", "ENOVERSIONS", "E405"})
 _OFFLINE = frozenset({
     "ENOTFOUND", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "EAI_AGAIN", "ENETUNREACH",
@@ -92,7 +92,7 @@ async def _npm(
 
 
 def _problem(package: str, ended: Ended) -> InstallError:
-    codes = set(_CODE.findall("\n".join(ended.said)))
+    codes = set(re.findall(_CODE, "\n".join(ended.said)))
     if codes & _UNKNOWN:
         return PackageUnknownError(package)
     if codes & _OFFLINE:

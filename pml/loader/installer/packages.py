@@ -12,14 +12,14 @@ from typing import Self
 from pml.loader.installer.errors import PackageNameError
 
 _MOST_CHARACTERS = 214  # npm's bound of a name; PyPI's names are shorter
-_NPM_NAME = re.compile(r"(?:@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*")
-_NPM_VERSION = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
-_NPM_SPEC = re.compile(r"[0-9A-Za-z.^~<>=|*+ -]+")
-_PYPI_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-_PYPI_VERSION = re.compile(r"[0-9][0-9A-Za-z.!+_-]*")
-_PYPI_SPEC = re.compile(r"[0-9A-Za-z.!+_*<>=~, -]+")
-_PYPI_WORD = re.compile(r"([^\[<>=!~@\s]+)\s*(\[[^\]]*\])?\s*(.*)", re.DOTALL)
-_EXTRAS = re.compile(r"\[[A-Za-z0-9._, -]+\]")
+_NPM_NAME = r"(?:@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*"
+_NPM_VERSION = r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?"
+_NPM_SPEC = r"[0-9A-Za-z.^~<>=|*+ -]+"
+_PYPI_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+_PYPI_VERSION = r"[0-9][0-9A-Za-z.!+_-]*"
+_PYPI_SPEC = r"[0-9A-Za-z.!+_*<>=~, -]+"
+_PYPI_WORD = r"(?s)([^\[<>=!~@\s]+)\s*(\[[^\]]*\])?\s*(.*)"
+_EXTRAS = r"\[[A-Za-z0-9._, -]+\]"
 
 
 class Kind(enum.StrEnum):
@@ -86,7 +86,9 @@ class Wanted:
         """Give the one version that is asked for; None for a range, a tag or nothing."""
         pattern = _NPM_VERSION if self.kind is Kind.NPM else _PYPI_VERSION
         version = self.spec.removeprefix("==" if self.kind is Kind.PYPI else "v").strip()
-        is_one = pattern.fullmatch(version) and (self.kind is Kind.NPM or self.spec[:2] == "==")
+        is_one = re.fullmatch(pattern, version) and (
+            self.kind is Kind.NPM or self.spec[:2] == "=="
+        )
         return Package(self.kind, self.name, version, self.extras) if is_one else None
 
     @classmethod
@@ -95,31 +97,31 @@ class Wanted:
         name, _, spec = text[1:].partition("@")
         name = text[:1] + name
         _check(text, name, _NPM_NAME)
-        if spec and not _NPM_SPEC.fullmatch(spec):
+        if spec and not re.fullmatch(_NPM_SPEC, spec):
             raise PackageNameError(text, "it has no version, range or tag after the `@`")
         return cls(Kind.NPM, name, spec.strip(), manager="npm")
 
     @classmethod
     def pypi(cls, text: str, manager: str) -> Self:
         """Read `name`, `name==1.2`, `name[extra]>=1,<2`, `name@1.2`; raise `PackageNameError`."""
-        found = _PYPI_WORD.fullmatch(text.strip())
+        found = re.fullmatch(_PYPI_WORD, text.strip())
         name, extras, spec = found.groups(default="") if found else (text, "", "")
         _check(text, name, _PYPI_NAME)
-        if extras and not _EXTRAS.fullmatch(extras):
+        if extras and not re.fullmatch(_EXTRAS, extras):
             raise PackageNameError(text, "its extras are no names")
         if spec.startswith("@"):  # as uvx writes it
             version = spec[1:].strip()
             spec = "" if version == "latest" else f"=={version}"
-        if spec and not (_PYPI_SPEC.fullmatch(spec) and spec[0] in "<>=!~"):
+        if spec and not (re.fullmatch(_PYPI_SPEC, spec) and spec[0] in "<>=!~"):
             raise PackageNameError(text, "it has no version or range after its name")
         return cls(Kind.PYPI, _normal(name), spec, extras.replace(" ", ""), manager=manager)
 
 
-def _check(text: str, name: str, pattern: re.Pattern[str]) -> None:
+def _check(text: str, name: str, pattern: str) -> None:
     strange = next((c for c in name if not c.isascii()), None)
     if strange is not None:
         raise PackageNameError(text, f"the letter U+{ord(strange):04X} only looks like another")
-    if len(name) > _MOST_CHARACTERS or not pattern.fullmatch(name):
+    if len(name) > _MOST_CHARACTERS or not re.fullmatch(pattern, name):
         raise PackageNameError(text, "only names of a registry are: no path, URL or repository")
 
 

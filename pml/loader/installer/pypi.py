@@ -40,16 +40,14 @@ LINKS = frozenset({"bin/python", "bin/python3", f"bin/python3.{sys.version_info.
 """Links of an environment that lead out, to the Python it was made from."""
 
 _WHEELS = ("--only-binary", ":all:")
-_OFFLINE = re.compile(
-    r"NewConnectionError|NameResolutionError|ConnectTimeoutError|Connection ?refused|"
+_OFFLINE = (
+    r"(?i)NewConnectionError|NameResolutionError|ConnectTimeoutError|Connection ?refused|"
     r"Failed to establish a new connection|Max retries exceeded|error sending request|"
-    r"dns error|tcp connect error|Could not connect|client error \(Connect\)",
-    re.IGNORECASE,
+    r"dns error|tcp connect error|Could not connect|client error \(Connect\)"
 )
-_NOTHING = re.compile(
-    r"No matching distribution|Could not find a version|no solution found|not found in the package"
-    r" registry|has no wheels|no usable wheels|were not found",
-    re.IGNORECASE,
+_NOTHING = (
+    r"(?i)No matching distribution|Could not find a version|no solution found|"
+    r"not found in the package registry|has no wheels|no usable wheels|were not found"
 )
 _MADE_HERE = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json")
 """Of a dist-info folder: written by whoever installs, not by who published."""
@@ -147,9 +145,9 @@ def _checked(manager: str, package: str, ended: Ended) -> Ended:
 
 def _problem(manager: str, package: str, ended: Ended) -> InstallError:
     said = "\n".join(ended.said)
-    if _OFFLINE.search(said):
+    if re.search(_OFFLINE, said):
         return RegistryUnreachableError(package)
-    if _NOTHING.search(said):
+    if re.search(_NOTHING, said):
         return NoWheelError(package)
     return InstallFailedError(package, manager, ended.said)
 

@@ -34,16 +34,16 @@ _CONNECTION = frozenset({
     "node_extra_ca_certs", "requests_ca_bundle", "curl_ca_bundle",
 })  # fmt: skip
 _NAMES = {
-    "npm": re.compile(
+    "npm": (
         r"npm_config_(registry|@.*:registry|//.*|cafile|ca|cert|key|strict_ssl|proxy|https_proxy"
         r"|noproxy|userconfig|globalconfig|fetch_.*|maxsockets|before|min_release_age"
         r"|replace_registry_host)"
     ),
-    "pip": re.compile(
+    "pip": (
         r"pip_(index_url|extra_index_url|find_links|no_index|cert|client_cert|trusted_host|proxy"
         r"|timeout|default_timeout|retries|config_file|prefer_binary|use_feature)"
     ),
-    "uv": re.compile(
+    "uv": (
         r"uv_(index|default_index|index_url|extra_index_url|find_links|no_index|index_strategy"
         r"|index_.*_(username|password)|native_tls|system_certs|config_file|http_timeout"
         r"|insecure_host|exclude_newer)"
@@ -51,9 +51,9 @@ _NAMES = {
 }
 """Variables, in lower case, that say where packages come from; none that says where they go."""
 
-_NAMED = re.compile(r"\$\{(\w+)\??\}")
-_PORT = re.compile(r"https?://[^\s/\"']*:(\d{1,5})(?![\d@])")
-_PATH = re.compile(r"(?:file://|(?<![\w:/.-]))(/(?!/)[^\s\"',;#]*)")
+_NAMED = r"\$\{(\w+)\??\}"
+_PORT = r"https?://[^\s/\"']*:(\d{1,5})(?![\d@])"
+_PATH = r"(?:file://|(?<![\w:/.-]))(/(?!/)[^\s\"',;#]*)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,17 +90,20 @@ def settings_of(manager: str, machine: Machine) -> Settings:
     files += [Path(value) for name, value in chosen.items() if name.lower().endswith("_file")]
     texts = [_text(path) for path in files]
     chosen |= {
-        name: environ[name] for text in texts for name in _NAMED.findall(text) if name in environ
+        name: environ[name]
+        for text in texts
+        for name in re.findall(_NAMED, text)
+        if name in environ
     }
     told = "\n".join((*texts, *chosen.values()))
-    ports = sorted({f"*:{port}" for port in _PORT.findall(told) if 0 < int(port) < 1 << 16})
+    ports = sorted({f"*:{port}" for port in re.findall(_PORT, told) if 0 < int(port) < 1 << 16})
     reads = {*filter(Path.exists, files), *_paths(told, machine.user_home)}
     return Settings(chosen, tuple(sorted(reads)), tuple(ports), links)
 
 
 def _is_for(manager: str, name: str) -> bool:
     lower = name.lower()
-    return lower in _CONNECTION or _NAMES[manager].fullmatch(lower.replace("-", "_")) is not None
+    return lower in _CONNECTION or bool(re.fullmatch(_NAMES[manager], lower.replace("-", "_")))
 
 
 def _own_file(name: str, machine: Machine) -> Path | None:
@@ -122,7 +125,7 @@ def _text(path: Path) -> str:
 
 def _paths(told: str, user_home: Path) -> Iterator[Path]:
     """Give the files and folders that settings name; never one that opens the user's things."""
-    for text in set(_PATH.findall(told)):
+    for text in set(re.findall(_PATH, told)):
         path = Path(text.rstrip("/") or "/")
         if path.name == "simple":  # the index of a mirror on disk, whose files lie beside it
             path = path.parent
