@@ -25,8 +25,10 @@
     ├── ConfigError               `pml/config/errors.py`
     ├── ConfinementError          `pml/confinement/errors.py`
     ├── WorkflowError             `pml/execution/errors.py`
+    ├── InstallError              `pml/loader/installer/errors.py`
     ├── BackendError              `pml/backends/errors.py`
     ├── GatewayError              `pml/gateway/errors.py`
+    ├── CloudError                `pml/cloud/errors.py`, `pml/cloud/tools/errors.py`
     └── OnboardingError           `pml/onboarding/errors.py`
 
 What goes wrong inside a run is a `sandbox_host.SandboxError`, with the same attributes.

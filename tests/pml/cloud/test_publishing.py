@@ -1,6 +1,7 @@
 """What is handed in: read, checked, refused in words; by the command and over HTTP."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +145,11 @@ def test_a_body_that_is_too_large_is_refused(cloud: Any) -> None:
     answer = cloud.publish("acme.b.large.d", "// x\n" + "x" * (MOST_BYTES + 1))
     assert (answer.status, answer.json["error"]) == (413, "too_large")
     assert cloud.get("/mcp/acme.b.large.d").status == 404
+
+
+def test_what_the_documentation_shows_can_be_published() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "cloud.md").read_text()
+    [code] = re.findall(r"^```typescript\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    [server] = re.findall(r"^```json\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert str(code_publication("f", code.encode()).fqdn) == "acme.tools.text.shout"
+    assert metadata_publication("f", server.encode()).tools == ("tavily:search",)
