@@ -105,6 +105,18 @@ def locked_capabilities(setup: Setup) -> tuple[tuple[Fqdn, LockEntry], ...]:
     return tuple(locking.store.load().named())
 
 
+def capability_namespaces(setup: Setup) -> frozenset[str]:
+    """Name the namespaces of the capabilities in use; none if the lockfile cannot be used."""
+    if not lockfile_of(setup).is_file():
+        return frozenset()
+    locking = locking_of(_folder(setup), setup.environ, setup.user_home)
+    try:
+        names = capabilities_in_use(locking.store.load())
+    except LockfileError:
+        return frozenset()
+    return frozenset(name.namespace for name in names)
+
+
 def registries_of(setup: Setup) -> tuple[Registry, ...]:
     """Give the registries in their order; the cloud's key goes to the cloud alone."""
     cloud = setup.config.cloud
