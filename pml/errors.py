@@ -27,6 +27,8 @@
     ├── WorkflowError             `pml/execution/errors.py`
     ├── InstallError              `pml/loader/installer/errors.py`
     ├── BackendError              `pml/backends/errors.py`
+    ├── LoaderError               `pml/loader/errors.py`
+    ├── NestingError              `pml/execution/nesting.py`
     ├── GatewayError              `pml/gateway/errors.py`
     ├── CloudError                `pml/cloud/errors.py`, `pml/cloud/tools/errors.py`
     └── OnboardingError           `pml/onboarding/errors.py`

@@ -75,6 +75,7 @@ _ENDPOINT = "tests/pml/cloud/test_registry_endpoint.py::"
 _OWN_KEYS = "tests/pml/cloud/test_own_keys.py::"
 _CLOUD_CLIENT = "tests/pml/cloud/test_client.py::"
 _LIFE = "tests/pml/backends/stdio/test_life.py::"
+_ADDING = "tests/cli/test_adding.py::"
 
 TESTS = {
     "14.3-AC1": (
@@ -95,6 +96,7 @@ TESTS = {
         f"{_SYNCING}test_a_synced_table_cannot_take_the_users_files_away",
     ),
     "14.4-AC1": (
+        f"{_ADDING}test_what_is_added_is_locked_listed_and_runs",
         f"{_LOADING}test_the_first_load_is_recorded_and_the_second_asks_nobody",
         f"{_CAPABILITY}test_every_shape_of_code_runs",
     ),
@@ -121,10 +123,12 @@ TESTS = {
         f"{_LOADING}test_what_ran_once_runs_without_its_registry",
         f"{_LOADING}test_what_is_kept_but_not_locked_runs_offline_with_a_warning",
         f"{_LOADING}test_offline_with_nothing_kept_is_told_within_five_seconds",
+        f"{_ADDING}test_what_was_added_runs_with_its_registry_gone",
     ),
     "14.4-AC10": (
         f"{_LOADING}test_a_missing_key_is_named_with_who_requires_it",
         f"{_CAPABILITY}test_a_missing_key_is_named_and_nothing_runs",
+        f"{_ADDING}test_a_missing_key_is_told_and_found_without_adding_again",
     ),
     "14.4-E1": (
         f"{_CLIENT}test_code_comes_with_its_hash_in_one_request",
@@ -176,6 +180,10 @@ TESTS = {
         f"{_LOCKED}test_a_rejected_change_is_an_integrity_error_with_both_whole_hashes",
     ),
     "14.7-H": (f"{_LOCKED}test_whatever_is_not_as_it_was_is_a_question",),
+    "14.9-A2": (
+        f"{_CAPABILITY}test_a_configured_server_goes_before_with_a_note",
+        f"{_ADDING}test_a_configured_server_is_used_instead",
+    ),
     "14.9-B1": (
         f"{_CLIENT}test_the_first_registry_that_has_a_name_counts",
         f"{_CLIENT}test_a_registry_that_is_down_is_not_stood_in_for_by_the_next",

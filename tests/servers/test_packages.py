@@ -126,6 +126,19 @@ def test_a_flipped_byte_stops_the_server_with_both_hashes_and_nothing_runs(known
     assert call(known).returncode == 0
 
 
+def test_a_private_server_of_the_configuration_is_installed_the_same_way(known: Path) -> None:
+    install = {"command": "npx", "args": [f"{MEMORY}@{VERSION}"]}
+    config = {
+        "privateMcps": {"memory": {"type": "stdio", "install": install}},
+        "permissions": {"allow": ["memory"]},
+    }
+    (known / ".pml.json").write_text(json.dumps(config), encoding="utf-8")
+    trusted(known)
+    assert "not installed" in call(known).stderr
+    assert pml(known, "servers", "install", "memory", "--yes").returncode == 0
+    assert json.loads(call(known).stdout) == {"entities": [], "relations": []}
+
+
 def test_a_changed_version_asks_again(known: Path) -> None:
     assert pml(known, "servers", "install", "--yes").returncode == 0
     memory(known, f"{MEMORY}@2025.9.25")
