@@ -19,7 +19,15 @@ from pml.loader.errors import (
     RegistryOfflineError,
     RegistryRoutingError,
 )
-from pml.loader.lockfile import Changed, LockEntry, Lockfile, New, definitions_of
+from pml.loader.lockfile import (
+    Changed,
+    IntegrityError,
+    Known,
+    LockEntry,
+    Lockfile,
+    New,
+    definitions_of,
+)
 from pml.loader.metadata import McpType, Metadata
 from pml.loader.needs import Checks, Needs, needs_of
 from pml.loader.registry import Described, Registries
@@ -181,6 +189,7 @@ class CapabilityLoader:
             when,
             found.type,
             found.routing,
+            metadata=found.digest or None,
             definitions=definitions_of(tools),
             url=kept.registry,
         )
@@ -189,6 +198,9 @@ class CapabilityLoader:
 def _beside(locked: Lockfile, kept: Kept, warnings: tuple[str, ...] = ()) -> Found:
     found = kept.metadata
     checked = locked.check(found.fqdn, found.integrity, found.type, found.routing)
+    if isinstance(checked, Known) and checked.entry.metadata not in (None, found.digest):
+        expected = str(checked.entry.metadata)
+        raise IntegrityError(found.fqdn, expected, found.digest, reason="its description")
     changed = checked if isinstance(checked, Changed) else None
     return Found(kept, changed, isinstance(checked, New), warnings)
 

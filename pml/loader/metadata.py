@@ -1,10 +1,10 @@
 """What a registry says of what it serves, read and checked: strings in, frozen values out.
 
 Three kinds: `deno` is code for our sandbox, `stdio` a package to install, `http` a remote server.
-Code says what it is in its first comment (`// __meta__: {...}`), so its hash covers that too; of
-the others the hash is that of the description. snake_case and camelCase are read, `local`/`cloud`
-as routing, `cloud` as a kind. What is said is a registry's word and stays untrusted: names and
-hashes are checked here, the rest is capped.
+Code says what it is in its first comment (`// __meta__: {...}`), so its hash covers that too; of a
+package the hash is that of its tree, of a remote server that of the description. snake_case and
+camelCase are read, `local`/`cloud` as routing, `cloud` as a kind. What is said is a registry's
+word and stays untrusted: names and hashes are checked here, the rest is capped.
 """
 
 import dataclasses
@@ -81,7 +81,7 @@ class Metadata:
     type: McpType
     routing: Routing
     integrity: str
-    """Of the code; of what has none, of this very description."""
+    """Of the code, of the package's tree, or of this very description: by `type`."""
 
     description: str = ""
     tools: tuple[str, ...] = ()
@@ -98,6 +98,8 @@ class Metadata:
     install: Install | None = None
     proxy_to: str | None = None
     env_required: tuple[str, ...] = ()
+    digest: str = ""
+    """Of the description, where that is not the content: a pin compares both."""
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -179,15 +181,14 @@ def read_metadata(body: bytes, asked: Fqdn) -> Metadata:
     """Read a description and check that it is about what was asked for.
 
     Raises `MetadataInvalidError`, `WrongNameError`, or `IntegrityError` for a hash that does not
-    fit the name or, where there is no code, the description.
+    fit the name or, of a remote server, the description.
     """
     facts = _facts(body, asked)
     found = _read(facts, asked)
-    if found.type is not McpType.DENO:
-        actual = description_integrity(facts)
-        if found.integrity != actual:
-            raise IntegrityError(found.fqdn, found.integrity, actual, reason="its description")
-    return found
+    digest = description_integrity(facts)
+    if found.type is McpType.HTTP and found.integrity != digest:
+        raise IntegrityError(found.fqdn, found.integrity, digest, reason="its description")
+    return dataclasses.replace(found, digest=digest) if found.type is McpType.STDIO else found
 
 
 def metadata_of_code(

@@ -87,15 +87,21 @@ class Server:
         return [exchange.name for exchange in self.seen]
 
     def publish(self, name: Fqdn, content: bytes | dict[str, Any]) -> Fqdn:
-        whole = (
-            integrity_of(content) if isinstance(content, bytes) else description_integrity(content)
-        )
+        whole = self._whole(content)
         version = name.with_hash(whole.removeprefix("sha256-"))
         self._current[name.base] = version
         if isinstance(content, dict):
             content = {"fqdn": str(version), **content, "integrity": whole}
         self._versions[str(version)] = content
         return version
+
+    @staticmethod
+    def _whole(content: bytes | dict[str, Any]) -> str:
+        """Give what is the content's hash: of a package, of its tree, which is elsewhere."""
+        if isinstance(content, bytes):
+            return integrity_of(content)
+        stated: str = content.get("integrity", description_integrity(content))
+        return stated
 
     async def serve(self, stream: anyio.abc.ByteStream) -> None:
         broken = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
