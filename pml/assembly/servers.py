@@ -13,6 +13,7 @@ import anyio
 import anyio.abc
 
 from pml.assembly.capabilities import opened_capabilities
+from pml.assembly.cloud import opened_cloud
 from pml.assembly.confining import (
     confined,
     confined_command,
@@ -93,6 +94,8 @@ async def opened_servers(
             opening = opened_capabilities(setup, taken, observer)
             opened = await stack.enter_async_context(opening)
             backends += [*opened.usable, *opened.unusable]
+            taken = {backend.name for backend in backends}
+            backends += await stack.enter_async_context(opened_cloud(setup, taken, observer))
             seconds = setup.config.limits.call_timeout_seconds
             servers = Servers(backends, call_timeout_seconds=seconds)
             composer = Capabilities(opened.usable, seconds) if opened.usable else None

@@ -18,7 +18,7 @@ from pml.assembly.fingerprints import fingerprints
 from pml.assembly.rights import QuestionWords, rights_of, store_of
 from pml.assembly.servers import Opened, opened_servers
 from pml.assembly.setup import Prepared, Setup, prepare
-from pml.config import user_file
+from pml.config import Config, user_file
 from pml.discovery import ListingStore
 from pml.gateway.bench import Bench
 from pml.gateway.catalog import Catalog
@@ -172,10 +172,15 @@ def _same_servers(before: Setup, now: Setup) -> bool:
         unusable = {name: str(problem) for name, problem in config.unusable.items()}
         return (
             setup.workspace, setup.servers, unusable, config.limits, config.env, config.require,
-            config.builtins, dict(setup.keys),
+            config.builtins, dict(setup.keys), _cloud_facts(config),
         )  # fmt: skip
 
     return bool(facts(before) == facts(now))
+
+
+def _cloud_facts(config: Config) -> Any:
+    cloud = config.cloud
+    return cloud and (cloud.url, cloud.api_key, dict(cloud.own_keys))
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

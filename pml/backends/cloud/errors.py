@@ -61,5 +61,5 @@ class OwnKeysMissingError(BackendError):
         shown = ", ".join(printable(name, 80) for name in names)
         super().__init__(
             f"`{tool}` needs {shown}",
-            hint="set it in the environment or `.env`, and name it in `env` of `.pml.json`",
+            hint="set it in the environment or `.env`, and name it in `cloud.keys` of `.pml.json`",
         )

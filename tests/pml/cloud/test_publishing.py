@@ -150,6 +150,6 @@ def test_a_body_that_is_too_large_is_refused(cloud: Any) -> None:
 def test_what_the_documentation_shows_can_be_published() -> None:
     text = (Path(__file__).parents[3] / "docs" / "cloud.md").read_text()
     [code] = re.findall(r"^```typescript\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    [server] = re.findall(r"^```json\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    _, server = re.findall(r"^```json\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert str(code_publication("f", code.encode()).fqdn) == "acme.tools.text.shout"
     assert metadata_publication("f", server.encode()).tools == ("tavily:search",)
