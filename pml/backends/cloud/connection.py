@@ -124,8 +124,13 @@ class Cloud:
             for connection in self._kept.values():
                 await connection.aclose()
         self._kept.clear()
-        if self._tasks is not None:
-            self._tasks.cancel_scope.cancel()
+        if self._tasks is None:
+            return
+        self._tasks.cancel_scope.cancel()
+        # Told of an error, the group would wrap it.
+        if isinstance(error, anyio.get_cancelled_exc_class()):
+            await self._tasks.__aexit__(kind, error, traceback)
+        else:
             await self._tasks.__aexit__(None, None, None)
 
     async def _connection(self, keys: Mapping[str, str]) -> HttpBackend:

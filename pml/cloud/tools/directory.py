@@ -52,10 +52,12 @@ class Directory:
                 self._registry.generation, limiter=self._threads
             )
             if kept is None or kept.generation != generation:
-                kept = await anyio.to_thread.run_sync(
+                made = await anyio.to_thread.run_sync(
                     self._read, generation, limiter=self._threads
                 )
-                self._contents = kept
+                if kept is not None:
+                    kept.index.close()  # whoever had it used it before the next await
+                self._contents = kept = made
             return kept
 
     def _read(self, generation: int) -> Contents:

@@ -11,7 +11,7 @@ import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pml.backends.std import StdBackend
@@ -82,9 +82,10 @@ class CloudApp:
             logging.getLogger().removeHandler(handler)
 
 
-def _routed(services: Services, face: Face, directory: Directory) -> Starlette:
+def _routed(services: Services, face: Face, directory: Directory) -> Router:
+    """Give the routes alone: what they raise is the front's to answer."""
     registry, own = RegistryRoutes(services, directory), _OwnRoutes(services)
-    return Starlette(
+    return Router(
         routes=[
             Route("/mcp", registry.catalogue, methods=["GET"]),
             Route("/mcp", face, methods=["POST"]),
@@ -93,8 +94,15 @@ def _routed(services: Services, face: Face, directory: Directory) -> Starlette:
             Route(ROUTING_PATH, registry.routing, methods=["GET"]),
             Route("/health", own.health, methods=["GET"]),
             Route("/metrics", own.metrics, methods=["GET"]),
-        ]
+        ],
+        default=_nowhere,
+        redirect_slashes=False,
     )
+
+
+async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
+    words = "there is /mcp, /mcp/{fqdn}, /api/v1/routing, /health and /metrics"
+    await answers.problem(404, "not_found", words)(scope, receive, send)
 
 
 class _OwnRoutes:

@@ -4,9 +4,7 @@ Every request stands alone, so any worker answers any request. Needs a key that 
 """
 
 import contextlib
-import traceback
 from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -127,8 +125,7 @@ class Face:
         except PmlError as error:
             result = Redactor(dict(caller.keys)).value(of_error(error))
         except Exception as error:  # noqa: BLE001
-            # a bug of ours: its words may hold anything, so they are told to nobody
-            self._services.journal.write("bug", exception=type(error).__name__, at=_place(error))
+            self._services.journal.bug(error)
             raise MCPError(code=INTERNAL_ERROR, message="internal error") from None
         self._count(name, result)
         return self._shaped(ctx, result)
@@ -173,12 +170,6 @@ def _named(params: Mapping[str, Any] | None) -> tuple[str, Mapping[str, Any]]:
     if not isinstance(name, str) or not isinstance(arguments, Mapping | None):
         raise MCPError(code=INVALID_PARAMS, message="`name` is a string, `arguments` an object")
     return name, arguments or {}
-
-
-def _place(error: BaseException) -> str:
-    """Give where an exception was raised: file and line."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
 
 
 def _tool_id(name: str) -> str:

@@ -59,9 +59,15 @@ class Front:
         try:
             await self._inner(scope, receive, send)
         except PmlError as error:  # the database is away, in the middle of a request
+            # its words may name hosts and files: they are for the operator
             self._services.journal.write("failed", code=error.code, message=error.message)
             if not send.status:
-                await problem(503, error.code, error.message)(scope, receive, send)
+                words = "this cloud cannot answer now"
+                await problem(503, error.code, words)(scope, receive, send)
+        except Exception as error:  # noqa: BLE001 - a bug of ours
+            self._services.journal.bug(error)
+            if not send.status:
+                await problem(500, "internal", "this is a bug of pml")(scope, receive, send)
 
     def _tell(self, scope: Scope, status: int, seconds: float) -> None:
         route = _ROUTES.get(scope["path"], "entry")

@@ -6,7 +6,9 @@ libraries log comes out the same way, with anything that looks like a secret mas
 
 import json
 import logging
+import traceback
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TextIO
 
 from pml.redaction import Redactor
@@ -28,6 +30,12 @@ class Journal:
             self._stream.flush()
         except OSError:
             return
+
+    def bug(self, error: BaseException) -> None:
+        """Write that something of ours failed, and where; its words may hold anything."""
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+        self.write("bug", exception=type(error).__name__, at=place)
 
 
 class JournalHandler(logging.Handler):

@@ -108,6 +108,9 @@ class RegistryRoutes:
         key = await self._key(request)
         if key is None:
             return access.unauthorized()
+        delay = self._services.rates.delay(key.id)
+        if delay > 0:
+            return access.too_many(delay)
         try:
             name = Fqdn.parse(request.path_params["fqdn"])
         except FqdnInvalidError as error:

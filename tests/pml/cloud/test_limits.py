@@ -1,12 +1,20 @@
 """Every limit of a cloud, hit; and what operators see."""
 
+import contextlib
+import http.client
 import json
 import socket
-from datetime import UTC, datetime
+import sqlite3
+import ssl
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from pml.cloud.store import opened_store
 from pml.cloud.web.access import MOST_BUCKETS, Rates
@@ -124,3 +132,68 @@ def test_what_is_remembered_has_a_bound() -> None:
         remembered.put(number, "x", 1_000)
     assert remembered.get(0) is None
     assert remembered.get(9) == "x"
+
+
+def test_a_database_that_fails_is_told_without_its_words(
+    new_database: Any, new_cloud: Any
+) -> None:
+    url = new_database("sqlite")
+    cloud = new_cloud(url)
+    assert cloud.get("/health").status == 200
+    with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        connection.execute("ALTER TABLE state RENAME TO secret_plans")
+    answer = cloud.get("/health")
+    assert (answer.status, answer.json["error"]) == (503, "database_unusable")
+    assert "state" not in answer.json["message"]
+    cloud.get("/health")
+    assert "no such table: state" in cloud.log.read_text()
+
+
+def test_publishing_has_the_same_rate(new_database: Any, new_cloud: Any) -> None:
+    cloud = new_cloud(new_database("sqlite"), calls_per_second=0.001, calls_at_once=1)
+    code = '// __meta__: {"fqdn": "a.b.c.d"}\nexport const d = () => 1;\n'
+    assert [cloud.publish("a.b.c.d", code).status for _ in range(2)] == [201, 429]
+
+
+def test_tls_is_served_with_a_certificate_of_the_operators(
+    new_database: Any, new_cloud: Any, tmp_path: Path
+) -> None:
+    certificate, key = _certificate(tmp_path)
+    cloud = new_cloud(
+        new_database("sqlite"), "--certificate", str(certificate), "--certificate-key", str(key)
+    )
+    parts = urlsplit(cloud.url)
+    assert parts.scheme == "https"
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    connection = http.client.HTTPSConnection("localhost", parts.port, context=trusting, timeout=30)
+    with contextlib.closing(connection):
+        connection.request("GET", "/health")
+        assert connection.getresponse().status == 200
+
+
+def _certificate(folder: Path) -> tuple[Path, Path]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem, private = folder / "cert.pem", folder / "key.pem"
+    pem.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    private.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return pem, private

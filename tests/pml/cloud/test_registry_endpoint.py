@@ -198,3 +198,13 @@ def test_the_routing_table_names_what_was_published_for_the_cloud(cloud: Any) ->
     assert "routed:read_json" in answer.json["server"]
     assert "filesystem" in answer.json["client"]
     assert cloud.get("/api/v1/routing", if_none_match=answer.headers["etag"]).status == 304
+
+
+@pytest.mark.parametrize("path", ["/", "/mcp/", "/mcp/a.b.c.d/more", "/api", "//mcp"])
+def test_another_path_is_not_found_in_json(cloud: Any, path: str) -> None:
+    answer = cloud.get(path)
+    assert (answer.status, answer.json["error"]) == (404, "not_found")
+
+
+def test_a_method_that_means_nothing_is_refused(cloud: Any) -> None:
+    assert cloud.ask("DELETE", "/mcp/a.b.c.d").status == 405
