@@ -50,6 +50,9 @@ class Approval:
     reason: str | None = None
     """Why it is asked although a rule allows it."""
 
+    within: str | None = None
+    """The capabilities within which the call is made, outermost first."""
+
     line: int | None = None
     source_line: str | None = None
     code_hash: str = ""

@@ -1,18 +1,16 @@
 """Capabilities that call capabilities: how far that may go. Pure.
 
 A call that a capability makes passes the same gate as the program's own: the same rules, the same
-audit, with the chain that led to it. Two things are different. It may not go in a circle or too
-deep; and it cannot wait: the human is asked about calls of the program itself, so a call within a
-capability that would ask is refused, with the rule to add.
+questions, the same audit, with the chain that led to it. But it may not go in a circle, nor too
+deep.
 
     NestingError (PmlError)
     ├── CapabilityCycleError      capability_cycle: it would call itself, at once or over others
     ├── CapabilityDepthError      capability_depth
-    └── NestedQuestionError       cannot_suspend: the human would have to be asked
+    └── CapabilityGoneError       capability_gone: it was removed while it waited
 """
 
-import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from pml.errors import PmlError
 from sandbox_host.errors import printable
@@ -52,22 +50,6 @@ class Chain:
         return longer
 
 
-def _running() -> PmlError | None:
-    return None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Within:
-    """Where in a run calls are made, and what is the whole run's."""
-
-    chain: Chain = dataclasses.field(default_factory=Chain)
-    always: set[str] = dataclasses.field(default_factory=set)
-    """Tools that the human allowed for the rest of the run."""
-
-    stopped: Callable[[], PmlError | None] = _running
-    """Says why the run must make no call any more, if so."""
-
-
 class NestingError(PmlError):
     """A capability may not make this call."""
 
@@ -94,16 +76,11 @@ class CapabilityDepthError(NestingError):
         super().__init__(f"capabilities are nested deeper than {MOST_DEPTH}: {chain}")
 
 
-class NestedQuestionError(NestingError):
-    """The human would have to be asked, in the middle of a capability."""
+class CapabilityGoneError(NestingError):
+    """It was removed while it waited for the human's word."""
 
-    code = "cannot_suspend"
+    code = "capability_gone"
 
-    def __init__(self, tool: str, chain: Chain) -> None:
-        """Name the call and where it is made."""
-        shown = printable(tool, _SHOWN)
-        super().__init__(
-            f"`{shown}` is called within {chain} and would have to be asked about, which only a"
-            " call of the program itself can be",
-            hint=f"allow `{shown}` in `.pml.json`, or call it in the program",
-        )
+    def __init__(self, tool: str) -> None:
+        """Name it."""
+        super().__init__(f"`{printable(tool, _SHOWN)}` was removed while it waited")

@@ -19,6 +19,8 @@ def described(question: Approval) -> str:
         f"  arguments  {_flat(question.arguments)}",
         f"  rule       {_rule(question)}",
     ]
+    if question.within:
+        lines.append(f"  within     {_flat(question.within)}")
     if question.line:
         source = f": {_flat(question.source_line.strip())}" if question.source_line else ""
         lines.append(f"  program    line {question.line}{source}")

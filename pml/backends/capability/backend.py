@@ -12,19 +12,20 @@ import anyio
 from pml.backends.capability.arguments import Check, checker
 from pml.backends.capability.running import (
     CapabilityCall,
-    error_result,
-    result_of,
+    ResumedCall,
+    resume_capability,
     run_capability,
 )
 from pml.backends.capability.shelf import Shelf
-from pml.backends.errors import ArgumentsUnfitError, CallTimeoutError
+from pml.backends.errors import ArgumentsUnfitError, CallTimeoutError, ServerUnknownError
+from pml.backends.results import error_result, result_of
 from pml.fqdn import Fqdn
 from pml.loader.capabilities import Found, Loaded
 from pml.loader.lockfile import Lockfile
 from pml.loader.metadata import McpType
 from pml.loader.needs import Needs
 from pml.model import Listing, ServerState, ServerStatus, Tool
-from pml.ports import Observer, OnProgress
+from pml.ports import Observer, OnProgress, Paused
 from pml.routing import Routing
 from sandbox_host import Call, Host, ToolError
 
@@ -84,7 +85,7 @@ class CapabilityBackend:
         timeout_seconds: float,
         depth: int = 0,
     ) -> Any:
-        """Load the code, run it, give its value; `host` answers its own calls.
+        """Load the code, run it, give its value or `Paused`; `host` answers its own calls.
 
         Raises `ToolError` for what goes wrong in it, `PmlError` for what keeps it from running.
         """
@@ -94,9 +95,18 @@ class CapabilityBackend:
         with anyio.move_on_after(timeout_seconds):
             async with self._slot(depth):
                 loaded = await self._loaded(name)
-                call = CapabilityCall(loaded.code, tool, arguments, timeout_seconds)
+                call = CapabilityCall(self.name, tool, timeout_seconds, loaded.code, arguments)
                 return await run_capability(call, host)
         raise CallTimeoutError(self.name, tool, timeout_seconds)
+
+    async def resume(
+        self, call: ResumedCall, paused: Paused, answers: Mapping[int, Any], host: Host, depth: int
+    ) -> Any:
+        """Go on with a paused call; as `run`. Its code was verified when it began."""
+        with anyio.move_on_after(call.timeout_seconds):
+            async with self._slot(depth):
+                return await resume_capability(call, paused, answers, host)
+        raise CallTimeoutError(self.name, call.tool, call.timeout_seconds)
 
     def _check(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
         check = self._checks.get(tool.name)
@@ -146,19 +156,21 @@ class Capabilities:
     async def call(
         self, tool_id: str, arguments: Mapping[str, Any], host: Host, *, depth: int = 0
     ) -> Any:
-        """Run it and give its value, as it is; raises `PmlError`, `ToolError`."""
+        """Run it and give its value, as it is, or `Paused`; raises `PmlError`, `ToolError`."""
         server, _, tool = tool_id.partition(":")
         backend = self._backends[server]
         return await backend.run(tool, arguments, host, self._call_timeout_seconds, depth)
 
-    async def call_raw(
-        self, tool_id: str, arguments: Mapping[str, Any], host: Host, *, depth: int = 0
-    ) -> Mapping[str, Any]:
-        """Run it and give its value as a server would, `isError` or not; raises `PmlError`."""
-        try:
-            return result_of(await self.call(tool_id, arguments, host, depth=depth))
-        except ToolError as error:
-            return error_result(error)
+    async def resume(
+        self, tool_id: str, paused: Paused, answers: Mapping[int, Any], host: Host, *, depth: int
+    ) -> Any:
+        """Go on with a paused one; raises `ServerUnknownError` if it was removed meanwhile."""
+        server, _, tool = tool_id.partition(":")
+        backend = self._backends.get(server)
+        if backend is None:
+            raise ServerUnknownError(server, tuple(self._backends))
+        call = ResumedCall(server, tool, self._call_timeout_seconds)
+        return await backend.resume(call, paused, answers, host, depth)
 
 
 def capabilities_in_use(lockfile: Lockfile) -> tuple[Fqdn, ...]:

@@ -1,23 +1,25 @@
 """One call of a capability: verified code in a fresh sandbox, its value or its error out.
 
 It sees no file and no network: all it can do is call tools, through the host function that it is
-given. Takes `VerifiedCode` and nothing else.
+given. If that answers one with SUSPEND, the call is paused. Takes `VerifiedCode` and nothing else.
 """
 
+import contextlib
 import dataclasses
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from pml.backends.errors import CallTimeoutError
 from pml.loader.verified import VerifiedCode
+from pml.ports import Paused
 from sandbox_host import (
     Completed,
     Failed,
     Host,
     LimitExceeded,
     Limits,
+    Outcome,
     Sandbox,
     SandboxError,
     ToolError,
@@ -32,43 +34,70 @@ _MOST_ENTRY = 32  # characters of a function's name that the guest takes
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class CapabilityCall:
-    """What is called, and with what."""
+class ResumedCall:
+    """What was called: its code runs already."""
 
-    code: VerifiedCode
+    namespace: str
     tool: str
     """The tool's own name: the function that is called."""
 
-    arguments: Mapping[str, Any]
     timeout_seconds: float
 
     @property
     def id(self) -> str:
         """Give the tool's id."""
-        return f"{self.code.fqdn.namespace}:{self.tool}"
+        return f"{self.namespace}:{self.tool}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CapabilityCall(ResumedCall):
+    """What is called, and with what."""
+
+    code: VerifiedCode
+    arguments: Mapping[str, Any]
 
 
 async def run_capability(call: CapabilityCall, host: Host) -> Any:
-    """Run the code and give its value; raises `ToolError`, `CallTimeoutError`."""
-    limits = Limits(
-        cpu_seconds=min(MOST_CPU_SECONDS, call.timeout_seconds), wall_seconds=call.timeout_seconds
-    )
+    """Run the code and give its value, or `Paused`; raises `ToolError`, `CallTimeoutError`."""
+    async with _opened(call, Sandbox(limits=_limits(call.timeout_seconds))) as sandbox:
+        outcome = await sandbox.run(
+            call.code.source,
+            host=host,
+            args=dict(call.arguments),
+            call=entry_of(call.code.source, call.tool),
+        )
+        return _ended(call, sandbox, outcome)
+
+
+async def resume_capability(
+    call: ResumedCall, paused: Paused, answers: Mapping[int, Any], host: Host
+) -> Any:
+    """Go on with a paused one; as `run_capability`."""
+    limits = _limits(call.timeout_seconds)
+    async with _opened(call, Sandbox.restore(paused.snapshot, limits=limits)) as sandbox:
+        return _ended(call, sandbox, await sandbox.resume(answers, host=host))
+
+
+def _limits(seconds: float) -> Limits:
+    return Limits(cpu_seconds=min(MOST_CPU_SECONDS, seconds), wall_seconds=seconds)
+
+
+@contextlib.asynccontextmanager
+async def _opened(call: ResumedCall, sandbox: Sandbox) -> AsyncIterator[Sandbox]:
     try:
-        async with Sandbox(limits=limits) as sandbox:
-            outcome = await sandbox.run(
-                call.code.source,
-                host=host,
-                args=dict(call.arguments),
-                call=entry_of(call.code.source, call.tool),
-            )
+        async with sandbox:
+            yield sandbox
     except SandboxError as error:
         raise _failure(call, error) from None
+
+
+def _ended(call: ResumedCall, sandbox: Sandbox, outcome: Outcome) -> Any:
     match outcome:
         case Completed(value=value):
             return value
         case Failed(error=reason):
             raise _failure(call, reason)
-    raise ToolError(f"`{call.id}` did not end", code="cannot_suspend")  # noqa: TRY003 - to a guest
+    return Paused(sandbox.snapshot(), sandbox.waiting)
 
 
 def entry_of(source: str, tool: str) -> str | None:
@@ -89,22 +118,10 @@ def entry_of(source: str, tool: str) -> str | None:
     return None
 
 
-def result_of(value: Any) -> Mapping[str, Any]:
-    """Give a value as a server would: text, and what is an object as `structuredContent` too."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
-    return {**result, "structuredContent": value} if isinstance(value, dict) else result
-
-
-def error_result(error: ToolError) -> Mapping[str, Any]:
-    """Give an error as a server would."""
-    return {"isError": True, "content": [{"type": "text", "text": error.message[:_WORDS]}]}
-
-
-def _failure(call: CapabilityCall, error: SandboxError) -> ToolError | CallTimeoutError:
+def _failure(call: ResumedCall, error: SandboxError) -> ToolError | CallTimeoutError:
     """Say what went wrong in it; if a call of its own was refused, with the code of that."""
     if isinstance(error, LimitExceeded) and error.code == "wall_limit":
-        return CallTimeoutError(call.code.fqdn.namespace, call.tool, call.timeout_seconds)
+        return CallTimeoutError(call.namespace, call.tool, call.timeout_seconds)
     code = error.tool_code if isinstance(error, UncaughtToolError) else error.code
     place = f" (line {error.line})" if error.line else ""
     return ToolError(f"in `{call.id}`{place}: {error.message}"[:_WORDS], code=code or "tool_error")

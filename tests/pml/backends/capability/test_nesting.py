@@ -54,16 +54,6 @@ async def test_a_capability_cannot_call_what_the_program_may_not(shelf: Any) -> 
     ]
 
 
-async def test_a_nested_call_that_would_ask_is_refused_with_the_rule_to_add(shelf: Any) -> None:
-    await shelf.put("text.asks", "return await mcp.asked.one({})")
-    error = failure(await shelf.run("return await mcp.text.asks({})"))
-    assert error.tool_code == "cannot_suspend"
-    assert "allow `asked:one` in `.pml.json`" in error.message
-    assert shelf.counter.effects == []
-    (denied,) = [facts for event, facts in shelf.lines if event == "call_denied"]
-    assert (denied["tool"], denied["reason"]) == ("asked:one", "nested")
-
-
 async def test_a_capability_may_catch_what_it_was_refused(shelf: Any) -> None:
     code = "try { return await mcp.never.one({}) } catch (error) { return error.code }"
     await shelf.put("text.catches", code)
