@@ -72,6 +72,7 @@ _DOUBTS = "tests/pml/loader/installer/test_doubts.py::"
 _RECORD = "tests/pml/loader/installer/test_record.py::"
 _INSTALLING = "tests/pml/loader/installer/test_installing.py::"
 _ENDPOINT = "tests/pml/cloud/test_registry_endpoint.py::"
+_CLOUD_STDIO = "tests/pml/cloud/test_stdio.py::"
 _OWN_KEYS = "tests/pml/cloud/test_own_keys.py::"
 _CLOUD_CLIENT = "tests/pml/cloud/test_client.py::"
 _LIFE = "tests/pml/backends/stdio/test_life.py::"
@@ -95,6 +96,7 @@ TESTS = {
         f"{_RESOLVER}test_one_local_tool_keeps_the_whole_program_here",
         f"{_SYNCING}test_a_synced_table_cannot_take_the_users_files_away",
     ),
+    "14.3-AC3": (f"{_CLOUD_STDIO}test_local_cloud_and_mixed_programs_run_each_where_it_should",),
     "14.4-AC1": (
         f"{_ADDING}test_what_is_added_is_locked_listed_and_runs",
         f"{_LOADING}test_the_first_load_is_recorded_and_the_second_asks_nobody",
@@ -187,6 +189,12 @@ TESTS = {
     "14.9-B1": (
         f"{_CLIENT}test_the_first_registry_that_has_a_name_counts",
         f"{_CLIENT}test_a_registry_that_is_down_is_not_stood_in_for_by_the_next",
+    ),
+    "14.8-E2": (f"{_CLOUD_STDIO}test_local_cloud_and_mixed_programs_run_each_where_it_should",),
+    "14.8-E3": (f"{_CLOUD_STDIO}test_local_cloud_and_mixed_programs_run_each_where_it_should",),
+    "14.8-E4": (f"{_CLOUD_STDIO}test_a_cloud_that_goes_away_leaves_local_tools_as_they_are",),
+    "14.8-E5": (
+        f"{_CLOUD_STDIO}test_a_file_outside_the_workspace_is_refused_and_the_attempt_is_audited",
     ),
 }
 

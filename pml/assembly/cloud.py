@@ -42,7 +42,7 @@ async def opened_cloud(
         yield []
         return
     async with cloud, anyio.create_task_group() as tasks:
-        cache = RoutingCache(setup.state.parent.parent)
+        cache = _cache(setup)
         kept = cache.load(config.url.rstrip("/"))
         if kept is None:
             found = await _synced(config, cache, observer)
@@ -52,6 +52,18 @@ async def opened_cloud(
             tasks.start_soon(_synced, config, cache, observer)
         yield cloud_backends(cloud, offered(table.keeping(taken)))
         tasks.cancel_scope.cancel()
+
+
+def cloud_namespaces(setup: Setup) -> frozenset[str]:
+    """Name what the cloud offered when it was last asked; nobody is asked now."""
+    config = setup.config.cloud
+    kept = _cache(setup).load(config.url.rstrip("/")) if config is not None else None
+    taken = {server.name for server in setup.servers}
+    return frozenset(offered(kept.table.keeping(taken))) if kept is not None else frozenset()
+
+
+def _cache(setup: Setup) -> RoutingCache:
+    return RoutingCache(setup.state.parent.parent)
 
 
 def offered(table: RoutingTable) -> list[str]:

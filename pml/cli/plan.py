@@ -66,8 +66,10 @@ def plan(
         made = planning.plan_of(found)
     else:
         from pml.assembly.capabilities import capability_namespaces  # noqa: PLC0415 - as above
+        from pml.assembly.cloud import cloud_namespaces  # noqa: PLC0415 - as above
 
-        made = planning.plan_of(found, setup.config, capability_namespaces(setup))
+        here = capability_namespaces(setup)
+        made = planning.plan_of(found, setup.config, here, cloud_namespaces(setup))
     if as_json:
         console.document(planning.plan_report(made))
         return _exit_code(made)
