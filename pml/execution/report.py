@@ -43,6 +43,7 @@ def _waiting(run: Run) -> dict[str, Any]:
                 "tool": one.tool,
                 "arguments": one.arguments,
                 "rule": one.rule,
+                "within": one.within,
                 "line": one.line,
             }
             for one in (stored.pending if stored else ())

@@ -162,7 +162,7 @@ class NotCodeError(LoaderError):
 
 
 class NotReadyError(LoaderError):
-    """Somebody must do or allow something before it can run; `needs` says what."""
+    """Somebody must do or allow something before it can run."""
 
     code = "not_ready"
 
