@@ -15,6 +15,7 @@ from pml.fqdn import Fqdn
 from pml.loader.cache import Cache, Kept
 from pml.loader.errors import (
     CodeGoneError,
+    NoRuleError,
     NotCodeError,
     RegistryOfflineError,
     RegistryRoutingError,
@@ -109,11 +110,17 @@ class CapabilityLoader:
     async def add(self, name: Fqdn) -> Needs:
         """Lock what stands under a name, ready or not; what is locked as another stays so.
 
-        Raises as `load`.
+        Raises as `load`, and `NoRuleError` for what would not stay locked.
         """
         found, needs = await self._looked_up(name)
+        self._refuse_fleeting(found)
         self.lock(found)
         return needs
+
+    def _refuse_fleeting(self, found: Found) -> None:
+        alone = Lockfile().add(found.metadata.fqdn, self._entry(found.kept))
+        if not alone.cleaned(self._checks.permissions).entries:
+            raise NoRuleError(found.metadata.fqdn.tool_id)
 
     async def _looked_up(self, name: Fqdn) -> tuple[Found, Needs]:
         found = await self.find(name)

@@ -11,6 +11,7 @@
     ├── NotReadyError             not_ready: what a human must do or allow first
     │   └── KeysMissingError          keys_missing
     ├── CodeGoneError             code_gone: what was kept vanished while it was loaded
+    ├── NoRuleError               no_rule: nothing of it would stay in the lockfile
     ├── NotCodeError              not_code: a server where a capability is wanted
     └── RegistryRoutingError      server_routed: it runs at the cloud and not here
 
@@ -145,6 +146,20 @@ class CodeGoneError(LoaderError):
         """Name it."""
         super().__init__(
             f"the kept code of `{name}` is gone", hint="try again: it is fetched anew"
+        )
+
+
+class NoRuleError(LoaderError):
+    """No rule speaks of it, so it would be removed from the lockfile as soon as that is loaded."""
+
+    code = "no_rule"
+
+    def __init__(self, tool: str) -> None:
+        """Name one of its tools."""
+        super().__init__(
+            f"no rule of `allow` or `ask` speaks of `{tool}`, and the lockfile keeps only what one"
+            " speaks of: nothing was locked",
+            hint=f'add "{tool}" to `ask` or `allow` in `.pml.json`, run `pml trust`, try again',
         )
 
 

@@ -231,6 +231,21 @@ def test_a_lockfile_that_is_not_ours_makes_its_capabilities_unusable_by_name(
     assert pml("run", "-e", "return 1 + 1").out == "2\n"
 
 
+def test_what_no_rule_speaks_of_is_not_locked(
+    pml: Any, project: Project, published: Cloud
+) -> None:
+    """It would be removed from the lockfile at the next start (AC13), without a word."""
+    project.configure(registries=[published.url], permissions={"allow": ["news:*"]})
+    ended = pml("add", "acme.tools.text.whisper")
+    assert ended.code == 1
+    assert "no rule of `allow` or `ask` speaks of `text:whisper`" in ended.err
+    assert json.loads(pml("list", "--json").out) == []
+    project.configure(registries=[published.url], permissions={})
+    assert pml("add", "acme.tools.text.whisper").code == 0  # without rules everything asks
+    assert len(json.loads(pml("list", "--json").out)) == 1
+    assert pml("plan", "-e", "await mcp.text.whisper({})").code == 3
+
+
 def test_no_name_at_all_is_told_with_the_form_of_one(pml: Any, project: Project) -> None:
     project.configure(permissions={})
     ended = pml("add", "shout")
