@@ -4,6 +4,8 @@ from types import ModuleType
 
 from benches import (
     cancel,
+    capability,
+    cloud,
     discovery,
     erase,
     first_program,
@@ -12,6 +14,7 @@ from benches import (
     gateway,
     heartbeat,
     host_call,
+    install,
     json_megabyte,
     memory,
     parallel,
@@ -26,6 +29,7 @@ from benches.peers import (
     mcp_sdk,
     minimal_client,
     monty,
+    npx,
     quickjs_native,
     quickjs_rs,
 )
@@ -38,6 +42,7 @@ MEASUREMENTS: dict[str, ModuleType] = {
     "warm": warm,
     "host_call": host_call,
     "gate": gate,
+    "capability": capability,
     "parallel": parallel,
     "snapshot": snapshot,
     "memory": memory,
@@ -50,6 +55,8 @@ MEASUREMENTS: dict[str, ModuleType] = {
     "server_call": server_call,
     "gateway": gateway,
     "discovery": discovery,
+    "install": install,
+    "cloud": cloud,
 }
 
 PEERS: dict[str, ModuleType] = {
@@ -60,6 +67,7 @@ PEERS: dict[str, ModuleType] = {
     "minimal_client": minimal_client,
     "mcp_sdk": mcp_sdk,
     "fastmcp_proxy": fastmcp_proxy,
+    "npx": npx,
 }
 
 

@@ -37,7 +37,7 @@ ECHO = (sys.executable, str(Path(__file__).with_name("echo_server.py")))
 _PROGRAM = """const out = [];
 for (const text of ['a', 'b', 'c']) out.push(await mcp.echo.echo({text}));
 return out.join('')"""
-_HELLO = {
+HELLO = {
     "protocolVersion": "2025-11-25", "capabilities": {},
     "clientInfo": {"name": "bench", "version": "1"},
 }  # fmt: skip
@@ -81,7 +81,7 @@ class Connection:
         return line
 
     async def hello(self) -> None:
-        await self.request("initialize", _HELLO)
+        await self.request("initialize", HELLO)
 
     async def call(self, tool: str, **arguments: Any) -> Any:
         return await self.request("tools/call", {"name": tool, "arguments": arguments})

@@ -17,13 +17,20 @@
     ├── TerminalNeededError       terminal_needed: only a human at a terminal may do this
     ├── CallDeniedError           call_denied: the policy or the human said no
     ├── WorkspaceError            `pml/workspace.py`
+    ├── NamingError               `pml/fqdn.py`
     ├── PolicyError               `pml/policy/errors.py`
+    ├── RoutingError              `pml/routing/errors.py`
+    ├── LockfileError             `pml/loader/lockfile/errors.py`
     ├── TrustError                `pml/trust/errors.py`
     ├── ConfigError               `pml/config/errors.py`
     ├── ConfinementError          `pml/confinement/errors.py`
     ├── WorkflowError             `pml/execution/errors.py`
+    ├── InstallError              `pml/loader/installer/errors.py`
     ├── BackendError              `pml/backends/errors.py`
+    ├── LoaderError               `pml/loader/errors.py`
+    ├── NestingError              `pml/execution/nesting.py`
     ├── GatewayError              `pml/gateway/errors.py`
+    ├── CloudError                `pml/cloud/errors.py`, `pml/cloud/tools/errors.py`
     ├── OnboardingError           `pml/onboarding/errors.py`
     └── DiagnosisError            `pml/diagnosis/errors.py`
 

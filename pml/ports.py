@@ -4,10 +4,12 @@ The runner knows backends only as `Backend`; a backend knows the human and the c
 `ServerRequests` and `Observer`. Wired in `assembly.py`.
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from pml.model import Listing, Need, Progress, ServerStatus
+from sandbox_host import Call, Host
 
 OnProgress = Callable[[Progress], None]
 """Must not raise and not wait."""
@@ -102,6 +104,35 @@ class Provisions(Protocol):
 
     async def provide(self, tool_id: str, token: str) -> None:
         """Bring what the token names, or raise `PmlError`; what is there already is fine."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Paused:
+    """A tool that is a program, at rest: it waits for the human's word about calls of its own."""
+
+    snapshot: bytes = dataclasses.field(repr=False)
+    calls: tuple[Call, ...]
+
+
+class Composer(Protocol):
+    """Who carries out tools that are programs themselves: `host` answers their own calls."""
+
+    def composes(self, tool_id: str) -> bool:
+        """Say whether a tool is such a program."""
+
+    async def call(
+        self, tool_id: str, arguments: Mapping[str, Any], host: Host, *, depth: int
+    ) -> Any:
+        """Give the value that a program sees, or `Paused`.
+
+        `depth` is how many such programs the call is within. Raises `PmlError` or
+        `sandbox_host.ToolError`.
+        """
+
+    async def resume(
+        self, tool_id: str, paused: Paused, answers: Mapping[int, Any], host: Host, *, depth: int
+    ) -> Any:
+        """Go on with a paused one, with answers to calls of its own; as `call`."""
 
 
 class Recorder(Protocol):

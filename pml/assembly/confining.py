@@ -6,6 +6,7 @@ import secrets
 import shutil
 from pathlib import Path
 
+from pml.assembly.packages import start_of
 from pml.assembly.setup import Setup
 from pml.backends.shell import NAME as SHELL
 from pml.config import StdioServerConfig
@@ -29,11 +30,12 @@ def planned_level(setup: Setup, server: StdioServerConfig) -> Level:
 def confined(setup: Setup, server: StdioServerConfig) -> Confined:
     """Say how to start a server with no more than it was granted; raises why it must not be."""
     box = server.sandbox
+    start = start_of(setup, server)
     grants = Grants(
         fs_read=box.fs_read,
         fs_write=box.fs_write,
         net=box.net,
-        env=server.environment,
+        env={**start.environment, **server.environment},
         spawn=box.spawn,
         limits=_limits(server),
     )
@@ -45,7 +47,7 @@ def confined(setup: Setup, server: StdioServerConfig) -> Confined:
         setup.user_home,
     )
     return confine(
-        Program(server.command, tuple(server.args)),
+        start.program,
         grants,
         places,
         support=setup.support,

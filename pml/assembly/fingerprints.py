@@ -1,7 +1,8 @@
 """What the list of a server's tools depends on, as a hash: its configuration and its program.
 
 A server that is updated in place keeps its configuration; so the files that its command line names
-count with their size and time. Keyed: the values of variables and headers are secrets.
+count with their size and time, and a package with its hash. Keyed: the values of variables and
+headers are secrets.
 """
 
 import json
@@ -11,6 +12,7 @@ from typing import Any
 
 import blake3
 
+from pml.assembly.packages import tree_of
 from pml.assembly.setup import Setup
 from pml.config import ServerConfig, StdioServerConfig
 
@@ -24,7 +26,7 @@ def _fingerprint(server: ServerConfig, setup: Setup, key: bytes) -> str:
     facts: list[Any]
     if isinstance(server, StdioServerConfig):
         facts = [server.command, server.args, sorted(server.environment.items())]
-        facts += [str(server.sandbox), list(_files(server, setup))]
+        facts += [str(server.sandbox), list(_files(server, setup)), tree_of(setup, server)]
     else:
         facts = [server.url, sorted(server.headers.items())]
     body = json.dumps(facts, default=str, ensure_ascii=True).encode()

@@ -28,6 +28,7 @@ def rights_of(setup: Setup, opened: Opened, *, yes: bool = False) -> Rights:
         opened.audit,
         remember=lambda tool: _allow_always(setup, tool),
         yes=yes,
+        composer=opened.capabilities,
     )
 
 

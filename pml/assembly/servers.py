@@ -1,7 +1,7 @@
 """Owns the backends of a workspace: whoever opens closes, and closing leaves nothing behind.
 
-Configured servers, local and remote, then the built-ins that no configured server stands in for.
-None of them is started here.
+Configured servers, local and remote, then the built-ins that no configured server stands in for,
+then the capabilities that are locked. None of them is started here.
 """
 
 import contextlib
@@ -12,6 +12,8 @@ from typing import Any
 import anyio
 import anyio.abc
 
+from pml.assembly.capabilities import opened_capabilities
+from pml.assembly.cloud import opened_cloud
 from pml.assembly.confining import (
     confined,
     confined_command,
@@ -20,6 +22,7 @@ from pml.assembly.confining import (
 )
 from pml.assembly.setup import Setup
 from pml.audit import Audit
+from pml.backends.capability import Capabilities
 from pml.backends.http import HttpBackend
 from pml.backends.servers import Servers, UnusableBackend
 from pml.backends.shell import ShellBackend
@@ -68,6 +71,9 @@ class Opened:
     redactor: Redactor
     """Knows the keys of all servers."""
 
+    capabilities: Capabilities | None = None
+    """Carries out the tools that are programs of a registry, if there are any."""
+
 
 @contextlib.asynccontextmanager
 async def opened_servers(
@@ -83,10 +89,17 @@ async def opened_servers(
         backends = [await making.backend(server) for server in setup.servers]
         backends += [UnusableBackend(*one) for one in setup.config.unusable.items()]
         backends += _builtins(setup, {backend.name for backend in backends}, observer)
+        taken = {backend.name for backend in backends}
         try:
+            opening = opened_capabilities(setup, taken, observer)
+            opened = await stack.enter_async_context(opening)
+            backends += [*opened.usable, *opened.unusable]
+            taken = {backend.name for backend in backends}
+            backends += await stack.enter_async_context(opened_cloud(setup, taken, observer))
             seconds = setup.config.limits.call_timeout_seconds
             servers = Servers(backends, call_timeout_seconds=seconds)
-            yield Opened(servers, audit, redactor)
+            composer = Capabilities(opened.usable, seconds) if opened.usable else None
+            yield Opened(servers, audit, redactor, composer)
         except Exception as error:  # noqa: BLE001 - raised below: a task group would wrap it
             failure = error
         finally:

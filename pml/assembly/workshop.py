@@ -21,11 +21,12 @@ from pml.assembly.fingerprints import fingerprints
 from pml.assembly.rights import QuestionWords, rights_of, store_of
 from pml.assembly.servers import Opened, opened_servers
 from pml.assembly.setup import Prepared, Setup, prepare
-from pml.config import Permissions, user_file
+from pml.config import Config, Permissions, user_file
 from pml.discovery import ListingStore
 from pml.gateway.bench import Bench
 from pml.gateway.catalog import Catalog
 from pml.keys.lookup import FILE_NAME as DOTENV
+from pml.loader.lockfile import LOCKFILE
 from pml.model import Decision, Outcome
 from pml.policy import decide
 from pml.ports import Observer
@@ -76,6 +77,7 @@ class Workshop:
         self._seen: Seen | None = None
         self._files: tuple[Path, ...] = ()
         self._prepared: Prepared | None = None
+        self._locked: tuple[int, int, int] | None = None
         self._crew: _Crew | None = None
         self._bench: Bench | None = None
         self._latest: tuple[Seen, Permissions] | None = None
@@ -103,12 +105,14 @@ class Workshop:
             self._bench = None
             made = prepare(self._workspace, self._environ, self._home)
             before = self._prepared.setup if self._prepared else None
-            if self._crew is None or before is None or not _same_servers(before, made.setup):
+            locked = _stamp(self._workspace.path / LOCKFILE)
+            same = before is not None and _same_servers(before, made.setup)
+            if self._crew is None or not same or locked != self._locked:
                 retired, self._crew = self._crew, None
                 if retired is not None:
                     retired.retire()
                 self._crew = await self._tasks.start(self._live, made.setup)
-            self._prepared = made
+            self._prepared, self._locked = made, locked
             self._bench = self._made_bench(made, self._crew)
             self._seen = seen  # as it was before it was read: it may be another by now
 
@@ -165,7 +169,8 @@ class Workshop:
             folder = self._workspace.path
             state = workspace_state(state_folder(self._environ, self._home), folder)
             own = user_file(self._environ, self._home)
-            self._files = folder / CONFIG_NAME, folder / DOTENV, state / "trust.json", own
+            files = folder / CONFIG_NAME, folder / DOTENV, state / "trust.json", own
+            self._files = (*files, folder / LOCKFILE)
         return tuple(map(_stamp, self._files))
 
 
@@ -194,10 +199,15 @@ def _same_servers(before: Setup, now: Setup) -> bool:
         unusable = {name: str(problem) for name, problem in config.unusable.items()}
         return (
             setup.workspace, setup.servers, unusable, config.limits, config.env, config.require,
-            config.builtins, dict(setup.keys),
+            config.builtins, dict(setup.keys), _cloud_facts(config),
         )  # fmt: skip
 
     return bool(facts(before) == facts(now))
+
+
+def _cloud_facts(config: Config) -> Any:
+    cloud = config.cloud
+    return cloud and (cloud.url, cloud.api_key, dict(cloud.own_keys))
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

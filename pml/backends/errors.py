@@ -9,6 +9,8 @@
     ├── CallTimeoutError           call_timeout
     ├── ServerRefusedError         server_refused: it answered with a JSON-RPC error
     ├── ServerProtocolError        server_protocol: it does not keep to the protocol
+    ├── ArgumentsUnfitError        arguments_unfit: they are not what the tool takes
+    ├── ToolTwiceError             tool_twice: two capabilities offer it, and nobody may choose
     └── RemoteRefusedError         remote_refused: an address that must not be spoken to
 
 Words of a server are untrusted: capped, control characters escaped.
@@ -126,6 +128,30 @@ class ServerProtocolError(BackendError):
     def __init__(self, name: str, what: str) -> None:
         """Name what it did."""
         super().__init__(f"server `{name}` does not keep to the protocol: {what}")
+        self.what = what
+
+
+class ArgumentsUnfitError(BackendError):
+    """A capability was called with what it does not take; it did not run."""
+
+    code = "arguments_unfit"
+
+    def __init__(self, tool: str, wrong: str) -> None:
+        """Name the tool and the first thing that is wrong."""
+        super().__init__(f"invalid arguments for `{tool}`: {wrong}")
+
+
+class ToolTwiceError(BackendError):
+    """Two capabilities offer the same tool."""
+
+    code = "tool_twice"
+
+    def __init__(self, tool: str, owners: Sequence[str]) -> None:
+        """Name all that offer it."""
+        super().__init__(
+            f"`{tool}` is offered by {', '.join(owners)}: none of them is used",
+            hint="remove all but one",
+        )
 
 
 class RemoteRefusedError(BackendError):
@@ -136,6 +162,7 @@ class RemoteRefusedError(BackendError):
     def __init__(self, name: str, what: str, hint: str | None = None) -> None:
         """Name the address and why."""
         super().__init__(f"server `{name}` is not spoken to: {what}", hint=hint)
+        self.what = what
 
 
 def _last_words(stderr: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""A `CallToolResult` as the value that a program sees: one rule for every backend. Pure.
+"""A `CallToolResult` as the value that a program sees, and back: one rule for every backend. Pure.
 
 `structuredContent` if it is there; else one text block, read as JSON when it is an object or an
 array; else that text; else the list of content. `isError` throws, with the server's own words.
@@ -12,6 +12,19 @@ from sandbox_host import ToolError
 
 _MESSAGE_CHARACTERS = 4000
 _JSON_STARTS = ("{", "[")
+
+
+def result_of(value: Any) -> Mapping[str, Any]:
+    """Give a value as a server would: text, and what is an object as `structuredContent` too."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
+    return {**result, "structuredContent": value} if isinstance(value, dict) else result
+
+
+def error_result(error: ToolError) -> Mapping[str, Any]:
+    """Give an error as a server would."""
+    text = error.message[:_MESSAGE_CHARACTERS]
+    return {"isError": True, "content": [{"type": "text", "text": text}]}
 
 
 def value_of(tool: str, result: Mapping[str, Any]) -> Any:

@@ -11,7 +11,21 @@ from typing import Annotated, Any
 import typer
 
 from pml import __version__
-from pml.cli import audit, doctor, exits, init, plan, run, servers, stdio, trust, workflows
+from pml.cli import (
+    adding,
+    audit,
+    cloud,
+    doctor,
+    exits,
+    init,
+    lock,
+    plan,
+    run,
+    servers,
+    stdio,
+    trust,
+    workflows,
+)
 from pml.cli.console import Console
 from pml.errors import PmlError, UsageError
 
@@ -49,14 +63,19 @@ def _app() -> typer.Typer:
     app.command("stdio")(stdio.stdio)
     app.command("run")(run.run)
     app.command("plan")(plan.plan)
-    app.command("servers")(servers.servers)
+    app.add_typer(servers.app(), name="servers")
     app.command("tools")(servers.tools)
     app.command("call")(servers.call)
     app.command("approvals")(workflows.approvals)
     app.command("approve")(workflows.approve)
     app.add_typer(workflows.workflows_app(), name="workflows")
     app.command("trust")(trust.trust)
+    app.command("add")(adding.add)
+    app.command("remove")(adding.remove)
+    app.command("list")(adding.list_all)
+    app.add_typer(lock.app(), name="lock")
     app.add_typer(audit.app(), name="audit")
+    app.add_typer(cloud.app(), name="cloud")
     app.command("doctor")(doctor.doctor)
     return app
 

@@ -62,7 +62,14 @@ def plan(
     except SandboxError as error:
         return _refuse(console, error, source, as_json=as_json)
     setup = prepared(console, process_environment())
-    made = planning.plan_of(found, setup.config if setup else None)
+    if setup is None:
+        made = planning.plan_of(found)
+    else:
+        from pml.assembly.capabilities import capability_namespaces  # noqa: PLC0415 - as above
+        from pml.assembly.cloud import cloud_namespaces  # noqa: PLC0415 - as above
+
+        here = capability_namespaces(setup)
+        made = planning.plan_of(found, setup.config, here, cloud_namespaces(setup))
     if as_json:
         console.document(planning.plan_report(made))
         return _exit_code(made)

@@ -13,6 +13,7 @@ from pml.cli.arguments import parse_args
 from pml.cli.console import Console, shown
 from pml.cli.ending import print_run
 from pml.cli.exits import DONE, FAILED
+from pml.cli.installing import install
 from pml.cli.opening import human_of, required, rights_of, servers_of
 from pml.cli.source import Source
 from pml.errors import LimitInvalidError, PmlError
@@ -29,6 +30,14 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print data for machines.")
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show what servers log.")]
 
 
+def app() -> typer.Typer:
+    """Give `pml servers` and its subcommands."""
+    commands = typer.Typer(rich_markup_mode=None)
+    commands.callback(invoke_without_command=True)(servers)
+    commands.command("install")(install)
+    return commands
+
+
 def servers(
     context: typer.Context,
     *,
@@ -42,6 +51,8 @@ def servers(
 
     Starts each to see whether it works, and stops it again. Exit code 1 if one does not.
     """
+    if context.invoked_subcommand is not None:
+        return DONE
     console: Console = context.obj
     setup = required(console)
 

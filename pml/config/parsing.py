@@ -108,7 +108,7 @@ class _Building:
             servers=tuple(one for one in built if isinstance(one, ServerConfig)),
             private_mcps=tuple(one for one in built if isinstance(one, PrivateMcp)),
             registries=tuple(shape.registries),
-            env=self._env(),
+            env=self._found(self._shape.env),
             limits=LimitsConfig(**shape.limits.model_dump(exclude_none=True)),
             expose=tuple(shape.expose),
             builtins=chosen_builtins(shape.builtins),
@@ -140,10 +140,10 @@ class _Building:
         fill = self._filler()
         key = fill.secret(shape.api_key, ("cloud", "apiKey")) if shape.api_key else None
         problem = fill.problem("the cloud")
-        return CloudConfig(shape.url, None if problem else key, problem)
+        return CloudConfig(shape.url, None if problem else key, problem, self._found(shape.keys))
 
-    def _env(self) -> Mapping[str, str]:
-        values = {name: self._look_up(name) for name in self._shape.env}
+    def _found(self, names: Iterable[str]) -> Mapping[str, str]:
+        values = {name: self._look_up(name) for name in names}
         return MappingProxyType({n: v for n, v in values.items() if isinstance(v, str)})
 
     def _workspace(self, folder: Path) -> Path | None:

@@ -116,6 +116,7 @@ class CloudShape(Shape):
 
     url: Address
     api_key: Template | None = None
+    keys: list[Variable] = []
 
 
 class PermissionsShape(Shape):

@@ -48,6 +48,9 @@ class CloudConfig:
     problem: ConfigError | None = None
     """Why there is no key although the file names one; everything local works without."""
 
+    own_keys: Mapping[str, str] = dataclasses.field(default_factory=_nothing, repr=False)
+    """The user's keys that tools there may be called with, as far as they are set."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SandboxLimits:

@@ -57,6 +57,9 @@ class Approval:
     need: Mapping[str, Any] | None = None
     """The same for machines."""
 
+    within: str | None = None
+    """The capabilities within which the call is made, outermost first."""
+
     line: int | None = None
     source_line: str | None = None
     code_hash: str = ""

@@ -4,6 +4,7 @@ A forecast from the source alone: each call is still decided when it is made.
 """
 
 import dataclasses
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from pml.analysis import Analysis, Call, Problem, analyse, drawing
@@ -16,7 +17,9 @@ from sandbox_host import Limits
 from sandbox_host.engine.runtime import shared_runtimes
 from sandbox_host.programs import Erasers
 
-Route = Literal["local stdio", "remote http", "built-in", "unusable", "unknown server"]
+Route = Literal[
+    "local stdio", "remote http", "built-in", "capability", "cloud", "unusable", "unknown server"
+]
 
 _WASM = "a WebAssembly module has no source to read: each of its calls is decided when it is made"
 
@@ -75,15 +78,26 @@ async def analysed(program: str | bytes) -> Analysis:
     return analyse(erased.code, erased.original)
 
 
-def plan_of(found: Analysis, config: Config | None = None) -> Plan:
-    """Say what would become of each call."""
+def plan_of(
+    found: Analysis,
+    config: Config | None = None,
+    capabilities: Collection[str] = (),
+    cloud: Collection[str] = (),
+) -> Plan:
+    """Say what would become of each call.
+
+    `capabilities` are the namespaces of those in use, `cloud` those that the cloud offers.
+    """
     known = config or Config()
     calls: dict[str, list[Call]] = {}
     for call in found.calls:
         calls.setdefault(call.tool, []).append(call)
     private = [one.name for one in known.private_mcps]
     names = (*(one.name for one in known.servers), *private, *known.unusable)
-    tools = [_planned(tool, tuple(made), known) for tool, made in calls.items()]
+    routes: dict[str, Route] = dict.fromkeys(cloud, "cloud")
+    routes |= dict.fromkeys(capabilities, "capability")
+    routes |= dict.fromkeys(_builtins(known), "built-in")
+    tools = [_planned(tool, tuple(made), known, routes) for tool, made in calls.items()]
     return Plan(found, tuple(tools), names)
 
 
@@ -91,15 +105,16 @@ def _builtins(config: Config) -> tuple[str, ...]:
     return BUILTINS if config.builtins is None else config.builtins
 
 
-def _planned(tool: str, calls: tuple[Call, ...], config: Config) -> PlannedTool:
+def _planned(
+    tool: str, calls: tuple[Call, ...], config: Config, routes: Mapping[str, Route]
+) -> PlannedTool:
     decision = decide(tool, config.permissions)
     try:
         server = config.server(calls[0].server)
     except PmlError as problem:
         return PlannedTool(calls, decision, "unusable", problem)
     if server is None:
-        is_ours = calls[0].server in _builtins(config)
-        return PlannedTool(calls, decision, "built-in" if is_ours else "unknown server")
+        return PlannedTool(calls, decision, routes.get(calls[0].server, "unknown server"))
     is_remote = isinstance(server, HttpServerConfig)
     return PlannedTool(calls, decision, "remote http" if is_remote else "local stdio")
 

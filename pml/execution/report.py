@@ -58,6 +58,7 @@ def _question(one: Approval) -> dict[str, Any]:
         "tool": one.tool,
         "arguments": one.arguments,
         "rule": one.rule,
+        "within": one.within,
         "line": one.line,
     }
     if one.need is not None:

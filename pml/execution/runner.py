@@ -9,14 +9,16 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Never, Protocol
+from typing import Any, Protocol
 
 import blake3
 
 from pml.audit import argument_hash
 from pml.execution.approvals import Approval, Verdict
 from pml.execution.errors import RunAbortedError, WorkflowError
+from pml.execution.frames import unpacked
 from pml.execution.gate import Asked, Gate, Rights
+from pml.execution.rejections import no_tools
 from pml.execution.workflows import LIFETIME_SECONDS, RunStore, StoredRun, fresh_id
 from pml.secret_files import is_secret_path
 from sandbox_host import (
@@ -30,7 +32,6 @@ from sandbox_host import (
     Sandbox,
     SandboxError,
     Suspended,
-    ToolError,
 )
 
 
@@ -128,7 +129,7 @@ async def _execute(
     request: Request, rights: Rights | None, office: Office | None, stored: StoredRun
 ) -> Run:
     gate = Gate(rights, stored.id, raw=request.raw) if rights is not None else None
-    host = gate.answer if gate is not None else _refuse
+    host = gate.answer if gate is not None else no_tools
     try:
         async with Sandbox(limits=request.limits, mounts=request.mounts) as sandbox:
             outcome = await _enter(sandbox, request, host)
@@ -179,8 +180,9 @@ async def resume(run: str, rights: Rights, office: Office) -> Run:
     with office.store.hold(run):
         stored = office.store.load(run)
         limits, mounts = _granted(stored.request)
-        frozen = office.store.snapshot(stored)
+        frozen, frames = unpacked(office.store.snapshot(stored))
         gate = Gate(rights, run, raw=bool(stored.request.get("raw")))
+        gate.thaw(frames)
         gate.journal = office.store.journal(stored)
         rights.audit.write("run_resumed", {"run": run, "code": stored.code_hash})
         try:
@@ -243,10 +245,11 @@ class _Waiting:
 
     def _save(self, calls: Sequence[Call]) -> None:
         """Freeze the program and its questions; the journal begins anew."""
-        pending = tuple(self._question(call) for call in calls)
+        pending = tuple(self._question(*one) for one in self._gate.open_calls(calls))
         stored = dataclasses.replace(self._stored, pending=pending)
         self._gate.close()
-        self._stored = self._office.store.save(stored, self._sandbox.snapshot())
+        frozen = self._gate.frozen(self._sandbox.snapshot())
+        self._stored = self._office.store.save(stored, frozen)
         self._gate.journal = self._office.store.journal(self._stored)
 
     async def _verdicts(self) -> dict[int, Approval]:
@@ -277,11 +280,8 @@ class _Waiting:
         """Carry out what was allowed; leave out what turned out to be uncertain."""
         answers: dict[int, Any] = {}
         for call in calls:
-            approval = answered.get(call.id)
-            if approval is None:
-                continue
             try:
-                value = await self._gate.settle(call, approval)
+                value = await self._gate.settled(call, answered)
             except RunAbortedError:
                 self._forget()
                 raise
@@ -290,19 +290,21 @@ class _Waiting:
                 self._gate.uncertain.discard(call.id)
         return answers
 
-    def _question(self, call: Call) -> Approval:
+    def _question(self, call: Call, gate: Gate) -> Approval:
         """Keep a question that is open; make one for a call that has none."""
-        uncertain = call.id in self._gate.uncertain
+        number = gate.number(call)
+        uncertain = number in gate.uncertain
         for one in self._stored.pending:
-            if one.call == call.id and one.verdict is None and not uncertain:
+            if one.call == number and one.verdict is None and not uncertain:
                 return one
-        asked = self._gate.asked.get(call.id, Asked())
+        asked = gate.asked.get(number, Asked())
         decision, need = asked.decision, asked.need
+        line = None if gate.chain else call.line  # of a capability's own code nobody sees lines
         now = time.time()
         return Approval(
             fresh_id(),
             self._stored.id,
-            call.id,
+            number,
             call.tool,
             argument_hash(call.args),
             self._office.shown.arguments(call.args),
@@ -312,8 +314,9 @@ class _Waiting:
             reason=need.words if need else asked.reason,
             token=need.token if need else "",
             need=dict(need.facts) if need else None,
-            line=call.line,
-            source_line=_line(self._lines, call.line),
+            within=str(gate.chain) or None,
+            line=line,
+            source_line=_line(self._lines, line),
             code_hash=self._stored.code_hash,
             level=self._office.shown.level(call.tool),
             created=now,
@@ -384,18 +387,6 @@ async def _enter(sandbox: Sandbox, request: Request, host: Host) -> Outcome:
             request.program, host=host, args=request.args, call=request.call
         )
     return await sandbox.run(request.program, host=host, args=request.args, call=request.call)
-
-
-async def _refuse(call: Call) -> Never:
-    raise NoToolsError(call.tool)
-
-
-class NoToolsError(ToolError):
-    """There is nobody to answer a call."""
-
-    def __init__(self, tool: str) -> None:
-        """Name the tool that was asked for."""
-        super().__init__(f"no servers are configured: `{tool}` cannot be called", code="no_tools")
 
 
 __all__ = [

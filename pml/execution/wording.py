@@ -27,6 +27,8 @@ def described(question: Approval) -> str:
     ]
     if question.need is not None:
         lines += [f"             {_flat(one)}" for one in question.need.get("details", ())]
+    if question.within:
+        lines.append(f"  within     {_flat(question.within)}")
     if question.line:
         source = f": {_flat(question.source_line.strip())}" if question.source_line else ""
         lines.append(f"  program    line {question.line}{source}")

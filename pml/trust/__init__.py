@@ -46,12 +46,14 @@ from pml.trust.loading import (
 )
 from pml.trust.record import Kept, TrustRecord, trust_added_allow
 from pml.trust.store import Store
+from pml.trust.witness import LockfileWitness
 
 __all__ = [
     "Change",
     "Effective",
     "Kept",
     "Loaded",
+    "LockfileWitness",
     "NothingTrustedError",
     "Store",
     "TrustError",

@@ -85,6 +85,8 @@ class _Stating:
     def cloud(self, shape: CloudShape) -> dict[str, Any]:
         key = shape.api_key
         kept = {"apiKey": self._guard.value("apiKey", key)} if key else {}
+        if shape.keys:  # which ones: their values are the user's to change
+            kept["keys"] = ", ".join(sorted(shape.keys))
         return {"url": self._guard.text(shape.url), **kept, **self._filled([key or ""])}
 
     def _program(

@@ -6,8 +6,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/map.md",
-         "docs/configuration.md", "docs/servers.md", "docs/doctor.md", "docs/clients.md",
-         "docs/capabilities.md", "docs/approvals.md", "docs/language.md", "docs/embedding.md", "guest_runtime/README.md")  # fmt: skip
+         "docs/configuration.md", "docs/servers.md", "docs/installing.md", "docs/doctor.md", "docs/clients.md",
+         "docs/capabilities.md", "docs/approvals.md", "docs/lockfile.md", "docs/registry.md", "docs/cloud.md",
+         "docs/language.md", "docs/embedding.md", "guest_runtime/README.md")  # fmt: skip
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -8,7 +8,7 @@ What is added: redirects within the origin (307 and 308, which keep the method, 
 
 import contextlib
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 
 import httpcore2
 
@@ -80,18 +80,23 @@ class Reply:
         """The content type without its parameters."""
         return self.header("content-type").partition(";")[0].strip().lower()
 
-    async def body(self) -> bytes:
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """All headers, by their names in lower case."""
+        return self._headers
+
+    async def body(self, most_bytes: int = MOST_ANSWER_BYTES) -> bytes:
         """Read the body, or refuse it as soon as it is too large."""
         self._refuse_unreadable()
         length = self.header("content-length")
-        if length.isdecimal() and int(length[:20]) > MOST_ANSWER_BYTES:
-            raise _too_large(self._server)
+        if length.isdecimal() and int(length[:20]) > most_bytes:
+            raise _too_large(self._server, most_bytes)
         body = bytearray()
         async with contextlib.aclosing(self._chunks()) as chunks:
             async for chunk in chunks:
                 body += chunk
-                if len(body) > MOST_ANSWER_BYTES:
-                    raise _too_large(self._server)
+                if len(body) > most_bytes:
+                    raise _too_large(self._server, most_bytes)
         return bytes(body)
 
     async def events(self) -> AsyncGenerator[Event]:
@@ -103,7 +108,7 @@ class Reply:
                 try:
                     events = list(reader.feed(chunk))
                 except EventTooLargeError:
-                    raise _too_large(self._server) from None
+                    raise _too_large(self._server, MOST_ANSWER_BYTES) from None
                 for event in events:
                     yield event
 
@@ -170,6 +175,14 @@ class Wire:
             endpoint = there
         raise RemoteRefusedError(self.server, f"it redirects more than {MOST_REDIRECTS} times")
 
+    @contextlib.asynccontextmanager
+    async def get(self, there: Endpoint, headers: Headers) -> AsyncIterator[Reply]:
+        """Ask for something at the same origin; a redirect is an answer like any other."""
+        if there.origin != self._endpoint.origin:
+            raise RemoteRefusedError(self.server, "another origin than the configured one")
+        async with self._sent(there, "GET", headers, None) as reply:
+            yield reply
+
     async def aclose(self) -> None:
         """Close every connection."""
         await self._pool.aclose()
@@ -229,5 +242,5 @@ def _words(error: Exception) -> str:
     return printable(str(error) or type(error).__name__, _REASON_CHARACTERS)
 
 
-def _too_large(server: str) -> ServerProtocolError:
-    return ServerProtocolError(server, f"its answer is larger than {MOST_ANSWER_BYTES >> 20} MiB")
+def _too_large(server: str, most_bytes: int) -> ServerProtocolError:
+    return ServerProtocolError(server, f"its answer is larger than {most_bytes >> 20} MiB")

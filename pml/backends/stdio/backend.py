@@ -246,7 +246,7 @@ class StdioBackend:
             self._crashes.popleft()
 
     async def _start_and_serve(self, life: _Life) -> None:
-        confined = self._confine()
+        confined = await anyio.to_thread.run_sync(self._confine)  # it may hash a whole package
         async with opened(self._name, confined) as process:
             life.process = process
             self._observer.started(self._name, {**confined.record(), "pid": process.pid})

@@ -1,0 +1,142 @@
+"""The capabilities of a workspace, wired: what is locked, who loads it, which keys there are.
+
+Without a lockfile nothing is read and nobody is asked. One that cannot be used makes the
+capabilities that it names unusable, by name, and nothing else.
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import AsyncIterator, Collection
+from pathlib import Path
+
+from pml.assembly.locking import Locking, locking_of, now
+from pml.assembly.setup import Setup
+from pml.backends.capability import (
+    CapabilityBackend,
+    capabilities_in_use,
+    capability_backends,
+)
+from pml.backends.http.fetching import HttpFetch
+from pml.backends.servers import UnusableBackend
+from pml.errors import PmlError
+from pml.fqdn import Fqdn
+from pml.keys import Keys
+from pml.loader.capabilities import CapabilityLoader
+from pml.loader.lockfile import LOCKFILE, LockEntry, LockfileError
+from pml.loader.metadata import Dependency
+from pml.loader.needs import Checks, Needs
+from pml.loader.registry import Registries, Registry
+from pml.ports import Observer
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OpenedCapabilities:
+    """The backends of a workspace's capabilities."""
+
+    usable: tuple[CapabilityBackend, ...] = ()
+    unusable: tuple[UnusableBackend, ...] = ()
+
+
+def lockfile_of(setup: Setup) -> Path:
+    """Say where the workspace's lockfile is, or would be."""
+    return _folder(setup) / LOCKFILE
+
+
+@contextlib.asynccontextmanager
+async def opened_capabilities(
+    setup: Setup, taken: Collection[str], observer: Observer
+) -> AsyncIterator[OpenedCapabilities]:
+    """Give what is locked, none of it read; names that are taken go before, with a note."""
+    if not lockfile_of(setup).is_file():
+        yield OpenedCapabilities()
+        return
+    locking = locking_of(_folder(setup), setup.environ, setup.user_home, writes=True)
+    try:
+        names = capabilities_in_use(locking.store.load(locking.rules))
+    except LockfileError as problem:
+        observer.logged(str(LOCKFILE), "error", problem.message)
+        yield OpenedCapabilities(unusable=_named(locking, problem, taken))
+        return
+    async with opened_loader(setup, locking) as loader:
+        yield OpenedCapabilities(capability_backends(names, taken, loader, observer))
+
+
+@contextlib.asynccontextmanager
+async def opened_loader(setup: Setup, locking: Locking) -> AsyncIterator[CapabilityLoader]:
+    """Give who loads capabilities from the registries that the human trusted."""
+    configured = {server.name for server in setup.servers}
+
+    def has_key(name: str) -> bool:
+        # looked up anew each time: a key may have been added since
+        return Keys(setup.environ, _folder(setup)).lookup(name) is not None
+
+    def is_installed(dependency: Dependency) -> bool:
+        return dependency.name in configured
+
+    checks = Checks(setup.config.permissions, has_key, is_installed)
+    async with HttpFetch() as fetch:
+        registries = Registries(registries_of(setup), fetch)
+        yield CapabilityLoader(registries, locking.cache, locking.store, checks, now)
+
+
+async def add_capability(setup: Setup, name: Fqdn) -> Needs:
+    """Look a capability up and lock it; give what it still needs before it can run.
+
+    One that is locked as another version is left as it is: `Needs.changed` says so. Raises
+    `NotCodeError` for a server, and all that can go wrong with a registry or the lockfile.
+    """
+    locking = locking_of(_folder(setup), setup.environ, setup.user_home, writes=True)
+    async with opened_loader(setup, locking) as loader:
+        return await loader.add(name)
+
+
+def remove_capability(setup: Setup, name: Fqdn) -> bool:
+    """Lock it no longer; say whether it was."""
+    locking = locking_of(_folder(setup), setup.environ, setup.user_home, writes=True)
+    if locking.store.load().entry(name) is None:
+        return False
+    locking.store.update(lambda now: now.without(name))
+    return True
+
+
+def locked_capabilities(setup: Setup) -> tuple[tuple[Fqdn, LockEntry], ...]:
+    """Give what is locked, by name."""
+    locking = locking_of(_folder(setup), setup.environ, setup.user_home)
+    return tuple(locking.store.load().named())
+
+
+def capability_namespaces(setup: Setup) -> frozenset[str]:
+    """Name the namespaces of the capabilities in use; none if the lockfile cannot be used."""
+    if not lockfile_of(setup).is_file():
+        return frozenset()
+    locking = locking_of(_folder(setup), setup.environ, setup.user_home)
+    try:
+        names = capabilities_in_use(locking.store.load())
+    except LockfileError:
+        return frozenset()
+    return frozenset(name.namespace for name in names)
+
+
+def registries_of(setup: Setup) -> tuple[Registry, ...]:
+    """Give the registries in their order; the cloud's key goes to the cloud alone."""
+    cloud = setup.config.cloud
+    return tuple(
+        Registry(url, cloud.api_key if cloud is not None and cloud.url == url else None)
+        for url in setup.config.registries
+    )
+
+
+def _folder(setup: Setup) -> Path:
+    return setup.loaded.folder if setup.loaded is not None else setup.workspace
+
+
+def _named(
+    locking: Locking, problem: LockfileError, taken: Collection[str]
+) -> tuple[UnusableBackend, ...]:
+    """Give the namespaces that a lockfile speaks of, if it can be read at all."""
+    try:
+        names = capabilities_in_use(locking.store.found().lockfile)
+    except PmlError:
+        return ()
+    spaces = dict.fromkeys(name.namespace for name in names)
+    return tuple(UnusableBackend(space, problem) for space in spaces if space not in taken)

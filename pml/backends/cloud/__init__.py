@@ -1,0 +1,25 @@
+"""The user's side of a cloud: tools that run there, called like any other.
+
+    async with Cloud(CloudAccess(url, key), keys) as cloud:
+        tavily = CloudBackend("tavily", cloud)
+        result = await tavily.call_tool("search", {"query": "pml"}, timeout_seconds=60)
+
+`connection.py` speaks to the cloud over `pml.backends.http`, `backend.py` is one namespace of its
+tools, `programs.py` says which programs may leave this machine. Policy comes before: whoever calls
+has asked it.
+"""
+
+from pml.backends.cloud.backend import CloudBackend, cloud_backends
+from pml.backends.cloud.connection import Cloud, CloudAccess
+from pml.backends.cloud.programs import Away, Home, Program, run_program
+
+__all__ = [
+    "Away",
+    "Cloud",
+    "CloudAccess",
+    "CloudBackend",
+    "Home",
+    "Program",
+    "cloud_backends",
+    "run_program",
+]

@@ -1,0 +1,118 @@
+"""`pml servers install`: packages of the configured servers, shown, asked about and installed.
+
+The answer is typed on the terminal. `--yes` says it beforehand, but never to a name that looks
+like another's: that is what such names are made for.
+"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pml.cli.console import Console, shown
+from pml.cli.exits import DONE, FAILED
+from pml.cli.opening import is_terminal, required
+from pml.cli.trust import answer_to
+from pml.errors import PmlError, TerminalNeededError
+from pml.model import Progress
+
+if TYPE_CHECKING:
+    from pml.assembly import Setup
+    from pml.config import StdioServerConfig
+    from pml.loader.installer import Approved, InstallQuestion
+
+_BAR_CHARACTERS = 20
+
+
+def install(
+    context: typer.Context,
+    *,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", hidden=True)] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before installing.")] = False,
+    update: Annotated[
+        bool, typer.Option("--update", help="Also those that are installed: look for newer ones.")
+    ] = False,
+) -> int:
+    """Install the packages of servers that are started by npx, uvx and their like.
+
+    NAME is one server; without it all are meant. Shows what will be installed and asks. Scripts of
+    packages are not run; what is installed is hashed, and checked at each start.
+    """
+    console: Console = context.obj
+    setup = required(console)
+    from pml.assembly.packages import packaged_servers, problem_of  # noqa: PLC0415 - `--help`
+
+    code = DONE
+    servers = packaged_servers(setup, name)
+    for server in servers:
+        problem = problem_of(setup, server)
+        if problem is None and not update:
+            console.text(f"{server.name} is installed")
+        elif not _one(console, setup, server, yes=yes):
+            code = FAILED
+    if not servers:
+        console.hint("no package is to be installed: these servers are started directly")
+    return code
+
+
+def _one(console: Console, setup: "Setup", server: "StdioServerConfig", *, yes: bool) -> bool:
+    """Ask about one package and install it; say whether it was."""
+    import anyio  # noqa: PLC0415 - `--help` does not pay for it
+
+    try:
+        question = anyio.run(_question, setup, server, console)
+        if not _agreed(console, question, yes=yes):
+            console.error(f"{server.name} was not installed")
+            return False
+        approved = anyio.run(_install, setup, question, console)
+    except TerminalNeededError:
+        raise
+    except PmlError as error:
+        console.error(error.message, hint=error.hint)
+        return False
+    finally:
+        console.status("")
+    console.text(f"installed {server.name}: {shown(str(approved.package))} {approved.integrity}")
+    return True
+
+
+async def _question(
+    setup: "Setup", server: "StdioServerConfig", console: Console
+) -> "InstallQuestion":
+    from pml.assembly.packages import question_for  # noqa: PLC0415 - as above
+
+    return await question_for(setup, server, lambda progress: _show(console, progress))
+
+
+async def _install(setup: "Setup", question: "InstallQuestion", console: Console) -> "Approved":
+    from pml.assembly import redactor_of  # noqa: PLC0415 - as above
+    from pml.assembly.packages import install as do  # noqa: PLC0415
+
+    redactor = redactor_of(setup, shapes=True)
+    return await do(setup, question, redactor, lambda progress: _show(console, progress))
+
+
+def _agreed(console: Console, question: "InstallQuestion", *, yes: bool) -> bool:
+    lines = "\n".join(_described(question))
+    looks_alike = any(doubt.kind == "look_alike" for doubt in question.doubts)
+    if yes and not looks_alike:
+        return True
+    if not is_terminal():
+        for doubt in question.doubts:
+            console.warning(f"{question.server}: {doubt.words}")
+        raise TerminalNeededError("servers install")  # noqa: TRY003 - its name
+    answer = answer_to(console, f"{lines}\n{shown(question.words)} [y/N] ")
+    return answer.strip().lower() in ("y", "yes")
+
+
+def _described(question: "InstallQuestion") -> list[str]:
+    facts = question.facts()
+    where = {"npm": "npm", "pypi": "PyPI"}[facts["registry"]]
+    name = f"{facts['package']}, version {facts['version']}, from {where}"
+    lines = [f"server {question.server} needs the package {shown(name)}"]
+    return [*lines, *(f"  careful: {shown(doubt.words)}" for doubt in question.doubts)]
+
+
+def _show(console: Console, progress: Progress) -> None:
+    full = round(_BAR_CHARACTERS * progress.done / (progress.total or 1))
+    bar = "#" * full + "." * (_BAR_CHARACTERS - full)
+    console.status(f"[{bar}] {progress.message or ''}")
