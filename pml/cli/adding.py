@@ -5,16 +5,15 @@ Adding grants nothing: it says which code is meant by a name, and every call is 
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import anyio
 import typer
 
 from pml.cli.console import Console, shown
 from pml.cli.exits import APPROVAL, DONE, FAILED
 from pml.cli.opening import required
-from pml.fqdn import Fqdn
 
 if TYPE_CHECKING:
     from pml.assembly import Setup
+    from pml.fqdn import Fqdn
     from pml.loader.lockfile import LockEntry
     from pml.loader.needs import Needs
 
@@ -27,7 +26,10 @@ def add(context: typer.Context, name: _Name) -> int:
     NAME is org.project.namespace.action, with or without the 4 hex of a version. Exit code 3 if
     another version is locked: `pml lock update` asks about that.
     """
-    from pml.assembly.capabilities import add_capability  # noqa: PLC0415 - `--help` does not pay
+    import anyio  # noqa: PLC0415 - `--help` does not pay
+
+    from pml.assembly.capabilities import add_capability  # noqa: PLC0415
+    from pml.fqdn import Fqdn  # noqa: PLC0415
 
     console: Console = context.obj
     setup = required(console)
@@ -48,6 +50,7 @@ def add(context: typer.Context, name: _Name) -> int:
 def remove(context: typer.Context, name: _Name) -> int:
     """Lock a capability no longer; its tools are gone with the next request."""
     from pml.assembly.capabilities import remove_capability  # noqa: PLC0415 - see above
+    from pml.fqdn import Fqdn  # noqa: PLC0415
 
     console: Console = context.obj
     wanted = Fqdn.parse(name)
@@ -81,7 +84,7 @@ def list_all(
     return DONE
 
 
-def _facts(setup: "Setup", name: Fqdn, entry: "LockEntry") -> dict[str, Any]:
+def _facts(setup: "Setup", name: "Fqdn", entry: "LockEntry") -> dict[str, Any]:
     tools = [f"{name.namespace}:{tool}" for tool in entry.definitions]
     return {
         "name": str(name),

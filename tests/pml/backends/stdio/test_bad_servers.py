@@ -20,7 +20,8 @@ from pml.model import Progress, ServerState
 
 from .conftest import Open
 
-QUICK = Patience(start_seconds=0.5, backoff_seconds=(0.0,), last_words_seconds=2)
+QUICK = Patience(start_seconds=20, backoff_seconds=(0.0,), last_words_seconds=2)
+HASTY = Patience(start_seconds=0.5, backoff_seconds=(0.0,), last_words_seconds=2)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ async def test_a_server_that_dies_at_the_start_says_why(start: Open) -> None:
 
 
 async def test_a_server_that_is_silent_at_the_start_is_named(start: Open) -> None:
-    async with start("silent-start", QUICK) as subject:
+    async with start("silent-start", HASTY) as subject:
         with pytest.raises(ServerStartError, match="did not answer `initialize` within 0.5 s"):
             await subject.text()
 
