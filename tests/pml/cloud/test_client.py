@@ -37,6 +37,12 @@ KEY = "tvly-9Zr3uV8xC2bN6"
 TABLE = dataclasses.replace(EMBEDDED, server=(*EMBEDDED.server, "near", "ghost", "byok"))
 
 
+@pytest.fixture
+def cloud(one_cloud: Any) -> Any:
+    """Which database is behind it makes no difference on this side."""
+    return one_cloud
+
+
 def _keys(**having: str) -> Callable[[Sequence[str]], Mapping[str, str]]:
     return lambda names: {name: having[name] for name in names if name in having}
 
