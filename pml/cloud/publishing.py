@@ -130,6 +130,8 @@ def _fault(fqdn: Fqdn, kind: McpType, metadata: Mapping[str, Any]) -> str | None
     strange = sorted(metadata.keys() - _COMMON - _ALLOWED[kind])
     if strange:
         return f"type {kind} has no `{strange[0]}`"
+    if not all(c.isprintable() or c in "\n\t" for c in metadata["description"]):
+        return "`description` has characters that nobody can see"
     elsewhere = [tool for tool in metadata["tools"] if tool.split(":")[0] != fqdn.namespace]
     if elsewhere:
         return f"`{elsewhere[0]}` is not in its namespace `{fqdn.namespace}`"

@@ -21,9 +21,6 @@ from pml.cloud.settings import Settings
 from pml.cloud.store import opened_store
 from pml.cloud.web.app import CloudApp
 
-MOST_CONNECTIONS = 1_000
-"""Of one worker; more are answered with 503."""
-
 STOP_SECONDS = 10
 """For requests under way, when a worker is asked to end."""
 
@@ -43,7 +40,7 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
             log_config=None,
             access_log=False,
             server_header=False,
-            limit_concurrency=MOST_CONNECTIONS,
+            limit_concurrency=settings.connections,
             timeout_graceful_shutdown=STOP_SECONDS,
             workers=settings.workers,
             ssl_certfile=settings.certificate,

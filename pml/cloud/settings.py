@@ -11,6 +11,9 @@ BODY_BYTES = 4 << 20
 REQUEST_SECONDS = 120.0
 """For a whole request, its body and its answer; a run takes less."""
 
+CONNECTIONS = 1_000
+"""Of one worker; more are answered with 503."""
+
 CALLS_PER_SECOND = 50.0
 """Of one key, in one worker."""
 
@@ -34,6 +37,7 @@ class Settings:
     upstreams: tuple[str, ...] = ()
     """Hosts that remote servers may have although they are at no public address."""
 
+    connections: int = CONNECTIONS
     body_bytes: int = BODY_BYTES
     request_seconds: float = REQUEST_SECONDS
     calls_per_second: float = CALLS_PER_SECOND

@@ -65,7 +65,7 @@ class Cloud:
         self._api_key = access.api_key
         self._own_keys = own_keys
         self._allowed_hosts = tuple(allowed_hosts)
-        self._kept: OrderedDict[str, HttpBackend] = OrderedDict()
+        self._kept: OrderedDict[str, _Line] = OrderedDict()
         self._lock = anyio.Lock()
         self._tasks: anyio.abc.TaskGroup | None = None
 
@@ -121,8 +121,8 @@ class Cloud:
     ) -> None:
         """Close all connections, in the task that entered."""
         with anyio.CancelScope(shield=True):
-            for connection in self._kept.values():
-                await connection.aclose()
+            for line in self._kept.values():
+                await line.backend.aclose()
         self._kept.clear()
         if self._tasks is None:
             return
@@ -143,22 +143,23 @@ class Cloud:
             self._kept[header] = kept
             if len(self._kept) > MOST_CONNECTIONS:
                 _, oldest = self._kept.popitem(last=False)
-                await oldest.aclose()
-            return kept
+                oldest.ended.set()
+            return kept.backend
 
-    async def _opened(self, header: str) -> HttpBackend:
+    async def _opened(self, header: str) -> "_Line":
         if self._tasks is None:
             raise ServerEndedError(NAME, "it is not open")
         headers = {"X-Api-Key": self._api_key or "", "X-PML-Client": "package"}
-        connection = HttpBackend(
+        backend = HttpBackend(
             NAME,
             self._url,
             {**headers, "X-PML-Keys": header} if header else headers,
             allowed_hosts=self._allowed_hosts,
             start_timeout_seconds=START_SECONDS,
         )
-        await self._tasks.start(_lived, connection)
-        return connection
+        line = _Line(backend, anyio.Event())
+        await self._tasks.start(line.live)
+        return line
 
     def _translated(self, error: BackendError) -> BackendError:
         status = getattr(error.__cause__, "status", None)
@@ -170,11 +171,18 @@ class Cloud:
         return CloudOfflineError(self.host, str(reason))
 
 
-async def _lived(connection: HttpBackend, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-    """Own a connection in a task of its own, until the cloud is closed."""
-    async with connection:
-        task_status.started()
-        await anyio.sleep_forever()
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Line:
+    """A connection, owned by a task of its own."""
+
+    backend: HttpBackend
+    ended: anyio.Event
+
+    async def live(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        """Keep it open until it is to end, or the cloud is closed."""
+        async with self.backend:
+            task_status.started()
+            await self.ended.wait()
 
 
 def encoded_keys(keys: Mapping[str, str]) -> str:

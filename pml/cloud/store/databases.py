@@ -153,13 +153,17 @@ class PostgresDatabase:
     bytes_type = "BYTEA"
 
     def __init__(self, url: str) -> None:
-        """Connect; a server that is away is an error now and not at the first request."""
+        """Connect; a server that is away is an error now, and not at the first request."""
         try:
             import psycopg  # noqa: PLC0415 - an extra
             import psycopg_pool  # noqa: PLC0415
         except ImportError:
             raise DriverMissingError from None
         self._error = psycopg.Error
+        try:  # the pool would try again and again, and never say why
+            psycopg.connect(url, connect_timeout=int(BUSY_SECONDS)).close()
+        except psycopg.Error as error:
+            raise DatabaseUnusableError(str(error)) from None
         self._pool = psycopg_pool.ConnectionPool(
             url,
             min_size=1,
@@ -169,11 +173,7 @@ class PostgresDatabase:
             check=psycopg_pool.ConnectionPool.check_connection,  # the server may have restarted
             open=False,
         )
-        try:
-            self._pool.open(wait=True, timeout=BUSY_SECONDS)
-        except psycopg.Error:
-            self._pool.close()
-            raise DatabaseUnusableError("PostgreSQL does not answer") from None  # noqa: TRY003
+        self._pool.open()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Transaction]:

@@ -48,11 +48,19 @@ class _Wanted:
 class Execution:
     """Does `execute`."""
 
-    def __init__(self, calls: Calls, directory: Directory) -> None:
+    def __init__(
+        self,
+        calls: Calls,
+        directory: Directory,
+        *,
+        most_at_once: int = MOST_AT_ONCE,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
         """Carry out calls with these."""
         self._calls = calls
         self._directory = directory
-        self._slots = anyio.CapacityLimiter(MOST_AT_ONCE)
+        self._slots = anyio.CapacityLimiter(most_at_once)
+        self._wait_seconds = wait_seconds
 
     async def execute(self, arguments: Mapping[str, Any], caller: Caller) -> Result:
         """Give the outcome of a program, or the word to run it elsewhere; raises `PmlError`."""
@@ -78,10 +86,10 @@ class Execution:
 
         place = object()  # a task may hold one place only: this run's is its own
         try:
-            with anyio.fail_after(WAIT_SECONDS):
+            with anyio.fail_after(self._wait_seconds):
                 await self._slots.acquire_on_behalf_of(place)
         except TimeoutError:
-            raise BusyError(WAIT_SECONDS) from None
+            raise BusyError(self._wait_seconds) from None
         try:
             async with Sandbox(limits=wanted.limits) as sandbox:
                 outcome = await sandbox.run(wanted.code, host=answer, args=wanted.args)

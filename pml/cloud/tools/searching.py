@@ -9,10 +9,12 @@ from pml.cloud.tools.results import Result, of_facts
 from pml.discovery import DEFAULT_LIMIT, MOST_LIMIT, Wanted, find
 from pml.model import Tool
 from pml.routing import Routing
+from sandbox_host.errors import printable
 
 MOST_TOOLS = 2_000
 """Of one namespace."""
 
+_DESCRIPTION_CHARACTERS = 2_000
 _TEXTS = ("query", "pattern", "name")
 
 
@@ -54,7 +56,7 @@ def _told(tool: Tool) -> dict[str, Any]:
         "id": tool.id,
         "fqdn": meta.get(FQDN),
         "routing": meta.get(ROUTING, Routing.SERVER.value),
-        "description": tool.description,
+        "description": printable(tool.description, _DESCRIPTION_CHARACTERS),
         "inputSchema": dict(tool.input_schema),
         "envRequired": meta.get(ENV, []),
     }

@@ -94,6 +94,16 @@ def cloud(
         yield made
 
 
+@pytest.fixture(scope="session")
+def one_cloud(
+    new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    """A cloud on SQLite alone, for tests of the other side."""
+    log = tmp_path_factory.mktemp("cloud") / "log"
+    with running.cloud(new_database("sqlite"), log, "--allow-upstream", "127.0.0.1") as made:
+        yield made
+
+
 @pytest.fixture
 def new_cloud(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Starts clouds with a database of the caller's."""

@@ -22,6 +22,7 @@ from pml.backends.cloud import (
     Program,
     run_program,
 )
+from pml.backends.cloud.connection import MOST_CONNECTIONS
 from pml.backends.cloud.errors import (
     CloudKeyMissingError,
     CloudOfflineError,
@@ -35,6 +36,12 @@ from pml.routing.resolver import EMBEDDED
 
 KEY = "tvly-9Zr3uV8xC2bN6"
 TABLE = dataclasses.replace(EMBEDDED, server=(*EMBEDDED.server, "near", "ghost", "byok"))
+
+
+@pytest.fixture
+def cloud(one_cloud: Any) -> Any:
+    """Which database is behind it makes no difference on this side."""
+    return one_cloud
 
 
 def _keys(**having: str) -> Callable[[Sequence[str]], Mapping[str, str]]:
@@ -111,6 +118,19 @@ async def test_a_key_that_is_set_later_is_used_without_a_restart(
             result = await byok.call_tool("search", {"query": "q"}, timeout_seconds=60)
             headers = result["structuredContent"]["headers"]
             assert headers == {"authorization": f"Bearer {value}"}
+
+
+async def test_connections_for_sets_of_keys_have_a_bound(cloud: Any, upstream: str) -> None:
+    _byok(cloud, upstream)
+    having: dict[str, str] = {}
+    async with Cloud(_access(cloud), lambda names: having) as opened:
+        byok = CloudBackend("byok", opened)
+        for number in range(MOST_CONNECTIONS + 2):
+            having["TAVILY_API_KEY"] = f"{KEY}-{number}"
+            result = await byok.call_tool("search", {"query": "q"}, timeout_seconds=60)
+            headers = result["structuredContent"]["headers"]
+            assert headers == {"authorization": f"Bearer {KEY}-{number}"}
+        assert len(opened._kept) == MOST_CONNECTIONS
 
 
 async def test_without_a_key_cloud_mode_says_what_it_requires() -> None:

@@ -18,6 +18,12 @@ PROGRAM = "const {sum} = await mcp.near.add({a: 1, b: 2}); return sum"
 SEARCH = "return await mcp.found.search({query: 'x'})"
 
 
+@pytest.fixture
+def cloud(one_cloud: Any) -> Any:
+    """Which database is behind it makes no difference on this side."""
+    return one_cloud
+
+
 class Workspace:
     """A project whose human trusts it."""
 

@@ -11,12 +11,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import anyio
+import anyio.lowlevel
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from pml.backends.std import StdBackend
 from pml.cloud.store import opened_store
+from pml.cloud.tools.caller import Caller
+from pml.cloud.tools.calling import Calls
+from pml.cloud.tools.directory import Directory
+from pml.cloud.tools.errors import BusyError
+from pml.cloud.tools.executing import Execution
 from pml.cloud.web.access import MOST_BUCKETS, Rates
 from pml.cloud.web.remembering import Remembered
 
@@ -147,6 +155,42 @@ def test_a_database_that_fails_is_told_without_its_words(
     assert "state" not in answer.json["message"]
     cloud.get("/health")
     assert "no such table: state" in cloud.log.read_text()
+
+
+def test_a_connection_more_than_there_may_be_is_refused(new_database: Any, new_cloud: Any) -> None:
+    cloud = new_cloud(new_database("sqlite"), connections=3)
+    with contextlib.ExitStack() as stack:
+        statuses = []
+        for _ in range(3):
+            connection = http.client.HTTPConnection(urlsplit(cloud.url).netloc, timeout=30)
+            stack.enter_context(contextlib.closing(connection))
+            connection.request("GET", "/health")
+            reply = connection.getresponse()
+            reply.read()
+            statuses.append(reply.status)
+    assert statuses == [200, 200, 503]
+
+
+async def test_a_program_more_than_there_may_be_is_told_to_come_back(tmp_path: Path) -> None:
+    threads = anyio.CapacityLimiter(1)
+    with opened_store(str(tmp_path / "cloud.db")) as store:
+        builtin = StdBackend("json", tmp_path, tmp_path)
+        directory = Directory(store.registry, (), threads)
+        calls = Calls(store.registry, builtin, threads, ())
+        execution = Execution(calls, directory, most_at_once=1, wait_seconds=0.05)
+        caller = Caller("key", is_package=False)
+        waits = {"code": "await new Promise((done) => setTimeout(done, 50_000))"}
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(execution.execute, waits, caller)
+            with anyio.fail_after(30):
+                while execution._slots.borrowed_tokens == 0:
+                    await anyio.lowlevel.checkpoint()
+            with pytest.raises(BusyError):
+                await execution.execute({"code": "return 1"}, caller)
+            tasks.cancel_scope.cancel()
+        assert (await execution.execute({"code": "return 1"}, caller))["structuredContent"][
+            "result"
+        ] == 1
 
 
 def test_publishing_has_the_same_rate(new_database: Any, new_cloud: Any) -> None:

@@ -62,6 +62,7 @@ def test_a_missing_key_is_named(cloud: Any, upstream: str) -> None:
         base64.urlsafe_b64encode(b'{"A-B": "x"}').decode(),
         base64.urlsafe_b64encode(b'{"A": 1}').decode(),
         base64.urlsafe_b64encode(json.dumps({"A": "x" * 7000}).encode()).decode(),
+        base64.urlsafe_b64encode(json.dumps({f"A{n}": "x" for n in range(51)}).encode()).decode(),
     ],
 )
 def test_keys_that_cannot_be_read_are_refused_without_being_shown(cloud: Any, header: str) -> None:

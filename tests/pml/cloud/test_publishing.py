@@ -58,6 +58,7 @@ def test_what_is_published_is_what_the_loader_reads() -> None:
         (_code(fqdn="a.b.c"), "3 parts"),
         (_code(fqdn="a.b.c.d", descripton="x"), "descripton"),
         (_code(fqdn="a.b.c.d", routing="moon"), "routing"),
+        (_code(fqdn="a.b.c.d", description="safe\u202eelif"), "nobody can see"),
         (_code(fqdn="a.b.c.d", tools=["other:d"]), "not in its namespace"),
         (_code(fqdn="a.b.c.d", proxyTo="https://x"), "has no `proxyTo`"),
         (_code(fqdn="a.b.c.d", integrity="sha256-" + "0" * 64), "should be sha256-"),

@@ -27,6 +27,12 @@ return (await mcp.near.add(JSON.parse(content))).sum"""
 SEARCH = "return (await mcp.found.search({query: 'x'})).found"
 
 
+@pytest.fixture
+def cloud(one_cloud: Any) -> Any:
+    """Which database is behind it makes no difference on this side."""
+    return one_cloud
+
+
 class Gateway:
     """`pml stdio` and a client of it."""
 

@@ -122,6 +122,17 @@ def test_a_file_that_is_no_database_is_told_in_words(
     assert "the database cannot be used: " in capfd.readouterr().err
 
 
+def test_a_postgresql_that_is_away_is_told_without_the_password(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    url = "postgresql://pml:hunter2-secret@127.0.0.1:1/cloud"
+    assert main(["cloud", "keys", "list", "--database", url]) == 1
+    told = capfd.readouterr().err
+    assert "error: the database cannot be used: " in told
+    assert "127.0.0.1" in told
+    assert "hunter2" not in told
+
+
 def test_keys_are_made_listed_and_revoked_by_the_command(
     database: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

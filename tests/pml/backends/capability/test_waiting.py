@@ -90,6 +90,16 @@ async def test_after_a_yes_it_goes_on_where_it_was(shelf: Any, verdict: str) -> 
     ]  # fmt: skip
 
 
+async def test_always_within_a_capability_holds_for_the_whole_run(shelf: Any) -> None:
+    shelf.permissions = Permissions(allow=("text",))
+    await shelf.put("text.one", "return (await mcp.asked.two({n: args.n})).n")
+    program = "return [await mcp.text.one({n: 1}), await mcp.text.one({n: 2}), (await mcp.asked.two({n: 3})).n]"
+    human = says(asked__two="always")
+    run = await shelf.run(program, office(shelf, human))
+    assert run.outcome.value == [1, 2, 3]
+    assert len(human.asked) == 1
+
+
 async def test_after_a_no_the_capability_sees_a_refusal(shelf: Any) -> None:
     code = "try { return await mcp.asked.two({}) } catch (error) { return `caught ${error.code}` }"
     await shelf.put("text.tries", code)
