@@ -178,6 +178,19 @@ class PlaceUnsafeError(PmlError):
         )
 
 
+class NeedMovedError(PmlError):
+    """What a call lacks is no longer what the human said yes to."""
+
+    code = "need_moved"
+
+    def __init__(self, tool: str, words: str) -> None:
+        """Name the tool, and what it lacks now."""
+        super().__init__(
+            f"`{tool}` was not called: it lacks something else by now: {words}",
+            hint="make the call again: the user is asked about what it is now",
+        )
+
+
 class CallDeniedError(PmlError):
     """A call that must not be made."""
 

@@ -102,7 +102,9 @@ class Provisions(Protocol):
     async def need(self, tool_id: str) -> Need | None:
         """Say what is missing now; None if nothing is. Changes nothing."""
 
-    async def provide(self, tool_id: str, token: str) -> None:
+    async def provide(
+        self, tool_id: str, token: str, on_progress: OnProgress | None = None
+    ) -> None:
         """Bring what the token names, or raise `PmlError`; what is there already is fine."""
 
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pml.assembly.provisions import provisions_of
 from pml.assembly.servers import Opened
 from pml.assembly.setup import Setup
 from pml.config.editing import allow_always
@@ -29,6 +30,7 @@ def rights_of(setup: Setup, opened: Opened, *, yes: bool = False) -> Rights:
         remember=lambda tool: _allow_always(setup, tool),
         yes=yes,
         composer=opened.capabilities,
+        provisions=provisions_of(setup, opened),
     )
 
 

@@ -15,6 +15,7 @@ from pml.fqdn import Fqdn
 from pml.loader.cache import Cache, Kept
 from pml.loader.errors import (
     CodeGoneError,
+    HashMismatchError,
     NoRuleError,
     NotCodeError,
     RegistryOfflineError,
@@ -130,6 +131,18 @@ class CapabilityLoader:
         if metadata.routing is not Routing.CLIENT:
             raise RegistryRoutingError(str(name))
         return found, needs_of(metadata, self._checks, found.changed)
+
+    async def examine(self, name: Fqdn) -> tuple[Found, Needs]:
+        """Say what stands under a name now, and what is missing for it; changes nothing.
+
+        Where the version that is locked is no longer to be had, what has taken its place is a
+        question of integrity.
+        """
+        try:
+            return await self._looked_up(name)
+        except HashMismatchError:
+            found = await self.update(name)
+            return found, needs_of(found.metadata, self._checks, found.changed)
 
     async def find(self, name: Fqdn) -> Found:
         """Say what stands under a name, and what it is beside the lockfile; changes nothing."""

@@ -17,11 +17,17 @@ from pml.backends.capability.running import (
     run_capability,
 )
 from pml.backends.capability.shelf import Shelf
-from pml.backends.errors import ArgumentsUnfitError, CallTimeoutError, ServerUnknownError
+from pml.backends.errors import (
+    ArgumentsUnfitError,
+    CallTimeoutError,
+    ServerUnknownError,
+    ToolUnknownError,
+)
 from pml.backends.results import error_result, result_of
 from pml.fqdn import Fqdn
+from pml.loader.cache import Kept
 from pml.loader.capabilities import Found, Loaded
-from pml.loader.lockfile import Lockfile
+from pml.loader.lockfile import Changed, Lockfile
 from pml.loader.metadata import McpType
 from pml.loader.needs import Needs
 from pml.model import Listing, ServerState, ServerStatus, Tool
@@ -42,6 +48,12 @@ class Loader(Protocol):
 
     async def load(self, name: Fqdn) -> Loaded | Needs:
         """Give verified code, or what is missing for it."""
+
+    async def examine(self, name: Fqdn) -> tuple[Found, Needs]:
+        """Say what stands under a name now, and what is missing for it."""
+
+    def accept(self, changed: Changed, kept: Kept) -> None:
+        """Lock another version, after the human said yes to this very change."""
 
 
 class CapabilityBackend:
@@ -108,6 +120,20 @@ class CapabilityBackend:
                 return await resume_capability(call, paused, answers, host)
         raise CallTimeoutError(self.name, call.tool, call.timeout_seconds)
 
+    async def needs(self, tool: str) -> Needs | None:
+        """Say what a tool needs before it may run; None if there is no such tool."""
+        name = self._shelf.named(tool)
+        return None if name is None else (await self._loader.examine(name))[1]
+
+    async def accept(self, tool: str, integrity: str) -> None:
+        """Lock what the human said yes to, if that is still what there is."""
+        name = self._shelf.named(tool)
+        if name is None:
+            raise ToolUnknownError(f"{self.name}:{tool}", [])
+        found, needs = await self._loader.examine(name)
+        if needs.changed is not None and needs.changed.integrity == integrity:
+            self._loader.accept(needs.changed, found.kept)
+
     def _check(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
         check = self._checks.get(tool.name)
         if check is None:
@@ -160,6 +186,17 @@ class Capabilities:
         server, _, tool = tool_id.partition(":")
         backend = self._backends[server]
         return await backend.run(tool, arguments, host, self._call_timeout_seconds, depth)
+
+    async def needs(self, tool_id: str) -> Needs | None:
+        """Say what a tool needs before it may run; None if it is none of these."""
+        server, _, tool = tool_id.partition(":")
+        backend = self._backends.get(server)
+        return None if backend is None else await backend.needs(tool)
+
+    async def accept(self, tool_id: str, integrity: str) -> None:
+        """Lock what the human said yes to."""
+        server, _, tool = tool_id.partition(":")
+        await self._backends[server].accept(tool, integrity)
 
     async def resume(
         self, tool_id: str, paused: Paused, answers: Mapping[int, Any], host: Host, *, depth: int

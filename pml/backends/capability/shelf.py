@@ -63,6 +63,13 @@ class Shelf:
                 raise problem
         raise ToolUnknownError(f"{self._namespace}:{tool}", [])
 
+    def named(self, tool: str) -> Fqdn | None:
+        """Give whose a tool is, as far as its name tells; described or not."""
+        known = self._tools.get(tool)
+        if known is not None:
+            return known[0]
+        return next((name for name in self._names if name.action == tool), None)
+
     def _arrange(self) -> None:
         owners: dict[str, list[Fqdn]] = {}
         for name, metadata in self._described.items():

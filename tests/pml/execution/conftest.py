@@ -80,7 +80,7 @@ class Shelf:
         lacking = self.needs.get(tool_id)
         return lacking[0] if lacking else None
 
-    async def provide(self, tool_id: str, token: str) -> None:
+    async def provide(self, tool_id: str, token: str, on_progress: Any = None) -> None:
         lacking = self.needs.get(tool_id)
         if lacking and lacking[0].token != token:
             raise ServerUnknownError("another", ())
