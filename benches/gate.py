@@ -14,7 +14,8 @@ from benches.host_call import SUM
 from benches.ours import completed
 from pml.audit import Audit
 from pml.config import Permissions
-from pml.execution.gate import Gate, Rights
+from pml.execution.gate import Gate
+from pml.execution.rights import Rights
 from pml.policy import decide
 from sandbox_host import Call, Host, Limits, Sandbox
 

@@ -9,7 +9,7 @@ from pml.assembly.provisions import provisions_of
 from pml.assembly.servers import Opened
 from pml.assembly.setup import Setup
 from pml.config.editing import allow_always
-from pml.execution.gate import Rights
+from pml.execution.rights import Rights
 from pml.execution.workflows import RunStore
 from pml.policy import decide
 from pml.trust import store_of as trusted_store

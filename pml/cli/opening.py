@@ -18,7 +18,7 @@ from pml.workspace import CONFIG_NAME, Workspace, resolve_workspace
 
 if TYPE_CHECKING:
     from pml.assembly import Opened, Setup
-    from pml.execution.gate import Rights
+    from pml.execution.rights import Rights
     from pml.execution.runner import Human, Office, Run
     from pml.execution.workflows import RunStore
     from pml.trust import Effective

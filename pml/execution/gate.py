@@ -25,40 +25,12 @@ from pml.execution.frames import FrozenFrame, packed
 from pml.execution.journal import Entry, Journal
 from pml.execution.nesting import CapabilityGoneError, Chain
 from pml.execution.rejections import as_tool_error, rejection_facts, rejection_of
+from pml.execution.rights import Asked, Rights
 from pml.model import Decision, Need, Outcome
-from pml.ports import Composer, Paused, Provisions, Recorder, ToolCaller
+from pml.ports import Paused
 from sandbox_host import SUSPEND, Call, ToolError
 
 _NUMBER_BITS = 20  # of a call's id, in the numbers of a run: more than a program may make
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rights:
-    """Who carries calls out, and what they may be."""
-
-    tools: ToolCaller
-    decide: Callable[[str], Decision]
-    audit: Recorder
-    remember: Callable[[str], None]
-    """Makes a verdict of Always last."""
-
-    yes: bool = False
-    """The human said yes to every question of this run beforehand."""
-
-    composer: Composer | None = None
-    """Carries out the tools that are programs themselves, if there are any."""
-
-    provisions: Provisions | None = None
-    """Who brings what a call lacks; without it such a call fails."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
-    """Why a call waits for the human."""
-
-    decision: Decision | None = None
-    reason: str | None = None
-    need: Need | None = None
 
 
 class Gate:

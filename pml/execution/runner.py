@@ -17,8 +17,9 @@ from pml.audit import argument_hash
 from pml.execution.approvals import Approval, Verdict
 from pml.execution.errors import RunAbortedError, WorkflowError
 from pml.execution.frames import unpacked
-from pml.execution.gate import Asked, Gate, Rights
+from pml.execution.gate import Gate
 from pml.execution.rejections import no_tools
+from pml.execution.rights import Asked, Rights
 from pml.execution.workflows import LIFETIME_SECONDS, RunStore, StoredRun, fresh_id
 from pml.secret_files import is_secret_path
 from sandbox_host import (

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pml.config import Config
-from pml.execution.gate import Rights
+from pml.execution.rights import Rights
 from pml.execution.runner import Human, Office, Shown
 from pml.execution.workflows import RunStore
 from pml.gateway.catalog import Catalog

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pml.errors import PmlError
-from pml.execution.gate import Rights
 from pml.execution.masking import masked
+from pml.execution.rights import Rights
 from pml.execution.runner import (
     Human,
     Nobody,

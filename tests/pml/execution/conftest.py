@@ -10,7 +10,7 @@ import pytest
 from pml.backends.errors import ServerUnknownError
 from pml.config import Permissions
 from pml.execution.approvals import Approval, Verdict
-from pml.execution.gate import Rights
+from pml.execution.rights import Rights
 from pml.execution.runner import Office
 from pml.execution.workflows import RunStore
 from pml.model import Need

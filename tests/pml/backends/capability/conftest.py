@@ -18,7 +18,7 @@ from pml.backends.capability import (
 from pml.backends.http.fetching import HttpFetch
 from pml.backends.servers import Servers
 from pml.config import Permissions
-from pml.execution.gate import Rights
+from pml.execution.rights import Rights
 from pml.execution.runner import Office, Request, Run, execute
 from pml.fqdn import Fqdn
 from pml.loader.cache import Cache

@@ -11,7 +11,7 @@ from pml.config import Permissions
 from pml.execution.approvals import Approval, Verdict
 from pml.execution.errors import WorkflowBrokenError
 from pml.execution.frames import FrozenFrame, packed, unpacked
-from pml.execution.gate import Rights
+from pml.execution.rights import Rights
 from pml.execution.runner import Nobody, Office, call_directly, resume
 from pml.execution.wording import described
 from pml.execution.workflows import RunStore
