@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 
 from pml.assembly.locking import Locking, locking_of, now
+from pml.assembly.packages import record_of
+from pml.assembly.registry import Access, approved_in
 from pml.assembly.setup import Setup
 from pml.backends.capability import (
     CapabilityBackend,
@@ -18,14 +20,16 @@ from pml.backends.capability import (
 )
 from pml.backends.http.fetching import HttpFetch
 from pml.backends.servers import UnusableBackend
+from pml.config.names import BUILTINS
 from pml.errors import PmlError
 from pml.fqdn import Fqdn
 from pml.keys import Keys
 from pml.loader.capabilities import CapabilityLoader
 from pml.loader.lockfile import LOCKFILE, LockEntry, LockfileError
 from pml.loader.metadata import Dependency
-from pml.loader.needs import Checks, Needs
+from pml.loader.needs import Checks
 from pml.loader.registry import Registries, Registry
+from pml.loader.served import dependency_of
 from pml.ports import Observer
 
 
@@ -35,11 +39,13 @@ class OpenedCapabilities:
 
     usable: tuple[CapabilityBackend, ...] = ()
     unusable: tuple[UnusableBackend, ...] = ()
+    access: Access | None = None
+    """The lockfile and the registries, if there are any and they can be used."""
 
 
 def lockfile_of(setup: Setup) -> Path:
     """Say where the workspace's lockfile is, or would be."""
-    return _folder(setup) / LOCKFILE
+    return folder_of(setup) / LOCKFILE
 
 
 @contextlib.asynccontextmanager
@@ -47,10 +53,10 @@ async def opened_capabilities(
     setup: Setup, taken: Collection[str], observer: Observer
 ) -> AsyncIterator[OpenedCapabilities]:
     """Give what is locked, none of it read; names that are taken go before, with a note."""
-    if not lockfile_of(setup).is_file():
+    if not lockfile_of(setup).is_file() and not setup.config.registries:
         yield OpenedCapabilities()
         return
-    locking = locking_of(_folder(setup), setup.environ, setup.user_home, writes=True)
+    locking = locking_of(folder_of(setup), setup.environ, setup.user_home, writes=True)
     try:
         names = capabilities_in_use(locking.store.load(locking.rules))
     except LockfileError as problem:
@@ -58,20 +64,26 @@ async def opened_capabilities(
         yield OpenedCapabilities(unusable=_named(locking, problem, taken))
         return
     async with opened_loader(setup, locking) as loader:
-        yield OpenedCapabilities(capability_backends(names, taken, loader, observer))
+        backends = capability_backends(names, taken, loader, observer)
+        yield OpenedCapabilities(backends, access=Access(locking, loader))
 
 
 @contextlib.asynccontextmanager
 async def opened_loader(setup: Setup, locking: Locking) -> AsyncIterator[CapabilityLoader]:
     """Give who loads capabilities from the registries that the human trusted."""
-    configured = {server.name for server in setup.servers}
+    there = {server.name for server in setup.servers} | set(_builtins(setup))
+    record = record_of(setup)
 
     def has_key(name: str) -> bool:
         # looked up anew each time: a key may have been added since
-        return Keys(setup.environ, _folder(setup)).lookup(name) is not None
+        return Keys(setup.environ, folder_of(setup)).lookup(name) is not None
 
     def is_installed(dependency: Dependency) -> bool:
-        return dependency.name in configured
+        if dependency.name in there:
+            return True
+        # whoever describes it: a yes is for the package and its terms
+        served = dependency_of(Fqdn.of_server(dependency.name), dependency)
+        return approved_in(record, served) is not None
 
     checks = Checks(setup.config.permissions, has_key, is_installed)
     async with HttpFetch() as fetch:
@@ -79,20 +91,9 @@ async def opened_loader(setup: Setup, locking: Locking) -> AsyncIterator[Capabil
         yield CapabilityLoader(registries, locking.cache, locking.store, checks, now)
 
 
-async def add_capability(setup: Setup, name: Fqdn) -> Needs:
-    """Look a capability up and lock it; give what it still needs before it can run.
-
-    One that is locked as another version is left as it is: `Needs.changed` says so. Raises
-    `NotCodeError` for a server, and all that can go wrong with a registry or the lockfile.
-    """
-    locking = locking_of(_folder(setup), setup.environ, setup.user_home, writes=True)
-    async with opened_loader(setup, locking) as loader:
-        return await loader.add(name)
-
-
 def remove_capability(setup: Setup, name: Fqdn) -> bool:
     """Lock it no longer; say whether it was."""
-    locking = locking_of(_folder(setup), setup.environ, setup.user_home, writes=True)
+    locking = locking_of(folder_of(setup), setup.environ, setup.user_home, writes=True)
     if locking.store.load().entry(name) is None:
         return False
     locking.store.update(lambda now: now.without(name))
@@ -101,7 +102,7 @@ def remove_capability(setup: Setup, name: Fqdn) -> bool:
 
 def locked_capabilities(setup: Setup) -> tuple[tuple[Fqdn, LockEntry], ...]:
     """Give what is locked, by name."""
-    locking = locking_of(_folder(setup), setup.environ, setup.user_home)
+    locking = locking_of(folder_of(setup), setup.environ, setup.user_home)
     return tuple(locking.store.load().named())
 
 
@@ -109,7 +110,7 @@ def capability_namespaces(setup: Setup) -> frozenset[str]:
     """Name the namespaces of the capabilities in use; none if the lockfile cannot be used."""
     if not lockfile_of(setup).is_file():
         return frozenset()
-    locking = locking_of(_folder(setup), setup.environ, setup.user_home)
+    locking = locking_of(folder_of(setup), setup.environ, setup.user_home)
     try:
         names = capabilities_in_use(locking.store.load())
     except LockfileError:
@@ -126,7 +127,13 @@ def registries_of(setup: Setup) -> tuple[Registry, ...]:
     )
 
 
-def _folder(setup: Setup) -> Path:
+def _builtins(setup: Setup) -> tuple[str, ...]:
+    chosen = setup.config.builtins
+    return BUILTINS if chosen is None else chosen
+
+
+def folder_of(setup: Setup) -> Path:
+    """Say where `.pml.json` and the lockfile are."""
     return setup.loaded.folder if setup.loaded is not None else setup.workspace
 
 

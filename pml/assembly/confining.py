@@ -4,9 +4,10 @@ import contextlib
 import os
 import secrets
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
-from pml.assembly.packages import start_of
+from pml.assembly.packages import Start, start_of
 from pml.assembly.setup import Setup
 from pml.backends.shell import NAME as SHELL
 from pml.config import StdioServerConfig
@@ -27,10 +28,13 @@ def planned_level(setup: Setup, server: StdioServerConfig) -> Level:
     return Level.OFF if server.sandbox.mode == "off" else setup.support.best
 
 
-def confined(setup: Setup, server: StdioServerConfig) -> Confined:
-    """Say how to start a server with no more than it was granted; raises why it must not be."""
+def confined(setup: Setup, server: StdioServerConfig, start: Start | None = None) -> Confined:
+    """Say how to start a server with no more than it was granted; raises why it must not be.
+
+    `start` is what to start, where that is not what the configuration says.
+    """
     box = server.sandbox
-    start = start_of(setup, server)
+    start = start or start_of(setup, server)
     grants = Grants(
         fs_read=box.fs_read,
         fs_write=box.fs_write,
@@ -95,9 +99,9 @@ def _temporary(setup: Setup, server: str) -> Path:
     return _folder(setup, server) / "tmp" / str(os.getpid()) / setup.mark
 
 
-def remove_temporary(setup: Setup) -> None:
+def remove_temporary(setup: Setup, names: Iterable[str]) -> None:
     """Remove what servers of this setup kept for a while."""
-    for name in (*(server.name for server in setup.servers), SHELL):
+    for name in (*names, SHELL):
         own = _temporary(setup, name)
         shutil.rmtree(own, ignore_errors=True)
         with contextlib.suppress(OSError):  # another setup of this process uses it

@@ -60,10 +60,15 @@ def start_of(setup: Setup, server: StdioServerConfig) -> Start:
     approved = record_of(setup).approved(server.name, package)
     if approved is None:
         raise NotInstalledError(server.name, str(package))
+    return verified_start(setup, server.name, package, approved)
+
+
+def verified_start(setup: Setup, server: str, package: Wanted, approved: Approved) -> Start:
+    """Compare an approved package with its hash; say how its program is started."""
     installer = installer_of(setup)
     hashes = approved.integrity, approved.tree_integrity
     found = installer.find(approved.package, *hashes)
-    verified = installer.verify(found, package, name=server.name)
+    verified = installer.verify(found, package, name=server)
     environment = _NO_BYTECODE if package.kind is Kind.PYPI else {}
     return Start(Program(verified.command[0], verified.command[1:]), environment)
 
@@ -120,15 +125,35 @@ async def question_for(
     return question_of(server.name, package, resolved)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Promise:
+    """What a registry says of a package that it names."""
+
+    integrity: str
+    terms: str
+    """The hash of what else the human is shown."""
+
+
 async def install(
-    setup: Setup, question: InstallQuestion, redactor: Redactor, on_progress: OnProgress
+    setup: Setup,
+    question: InstallQuestion,
+    redactor: Redactor,
+    on_progress: OnProgress,
+    promise: Promise | None = None,
 ) -> Approved:
-    """Install what a human said yes to, and write it down: in the audit, then as approved."""
+    """Install what a human said yes to, and write it down: in the audit, then as approved.
+
+    Raises `IntegrityError` if it is not what was promised.
+    """
     installed = await installer_of(setup).install(
-        question.package, question.wanted.manager, on_progress=on_progress
+        question.package,
+        question.wanted.manager,
+        name=question.server,
+        expected=promise.integrity if promise else None,
+        on_progress=on_progress,
     )
     now = datetime.datetime.now(datetime.UTC)
-    approved = approval_of(question.wanted, installed, now)
+    approved = approval_of(question.wanted, installed, now, promise.terms if promise else "")
     facts = {
         "server": question.server,
         "registry": str(approved.package.kind),

@@ -3,6 +3,7 @@
     keys          a server's variables are not set: no question, the run waits until they are
     packages      a server's package is not installed: asked about in its exact version
     capabilities  a registry gives something else than what is locked
+    registry      a server of a registry is not installed, or a name is only there: `fetching`
 
 Asked at every call, so each part says quickly that nothing is lacking. Above: `rights`.
 """
@@ -10,6 +11,7 @@ Asked at every call, so each part says quickly that nothing is lacking. Above: `
 from collections.abc import Sequence
 from typing import Protocol
 
+from pml.assembly.fetching import RegistryNeeds
 from pml.assembly.packages import (
     install,
     package_of,
@@ -74,6 +76,8 @@ def provisions_of(setup: Setup, opened: Opened) -> Provided:
     parts: list[Part] = [MissingKeys(setup), MissingPackages(setup, opened.redactor)]
     if opened.capabilities is not None:
         parts.append(ChangedCapabilities(opened.capabilities))
+    if opened.registry is not None:
+        parts.append(RegistryNeeds(setup, opened, opened.registry))
     return Provided(parts)
 
 

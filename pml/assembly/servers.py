@@ -1,7 +1,8 @@
 """Owns the backends of a workspace: whoever opens closes, and closing leaves nothing behind.
 
 Configured servers, local and remote, then the built-ins that no configured server stands in for,
-then the capabilities that are locked. None of them is started here.
+then the capabilities that are locked, then servers of registries, then those of the cloud. None of
+them is started here.
 """
 
 import contextlib
@@ -10,26 +11,20 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from typing import Any
 
 import anyio
-import anyio.abc
 
 from pml.assembly.capabilities import opened_capabilities
 from pml.assembly.cloud import opened_cloud
-from pml.assembly.confining import (
-    confined,
-    confined_command,
-    planned_level,
-    remove_temporary,
-)
+from pml.assembly.confining import confined_command, remove_temporary
+from pml.assembly.handing import HandedKeys
+from pml.assembly.making import Making
+from pml.assembly.registry import RegistryServers
 from pml.assembly.setup import Setup
 from pml.audit import Audit
 from pml.backends.capability import Capabilities
-from pml.backends.http import HttpBackend
 from pml.backends.servers import Servers, UnusableBackend
 from pml.backends.shell import ShellBackend
 from pml.backends.std import std_backends
-from pml.backends.stdio import Patience, StdioBackend
-from pml.config import HttpServerConfig, ServerConfig, StdioServerConfig
-from pml.errors import PmlError
+from pml.config import StdioServerConfig
 from pml.ports import Backend, Observer, ServerRequests
 from pml.redaction import Redactor, secrets_of
 
@@ -74,6 +69,9 @@ class Opened:
     capabilities: Capabilities | None = None
     """Carries out the tools that are programs of a registry, if there are any."""
 
+    registry: RegistryServers | None = None
+    """Servers that registries describe, if there is a registry or a lockfile."""
+
 
 @contextlib.asynccontextmanager
 async def opened_servers(
@@ -81,11 +79,12 @@ async def opened_servers(
 ) -> AsyncIterator[Opened]:
     """Give the configured servers, none of them started; stop those that were, all at once."""
     redactor = redactor_of(setup)
-    audit = Audit(setup.state, redactor_of(setup, shapes=True))
+    audited = redactor_of(setup, shapes=True)
+    audit = Audit(setup.state, audited)
     observer = AuditingObserver(audit, observer, redactor)
     failure: Exception | None = None
     async with anyio.create_task_group() as tasks, contextlib.AsyncExitStack() as stack:
-        making = _Making(setup, tasks, stack, observer, requests, redactor)
+        making = Making(setup, tasks, stack, observer, requests, redactor)
         backends = [await making.backend(server) for server in setup.servers]
         backends += [UnusableBackend(*one) for one in setup.config.unusable.items()]
         backends += _builtins(setup, {backend.name for backend in backends}, observer)
@@ -95,69 +94,31 @@ async def opened_servers(
             opened = await stack.enter_async_context(opening)
             backends += [*opened.usable, *opened.unusable]
             taken = {backend.name for backend in backends}
+            registry = None
+            if opened.access is not None:
+                keys = HandedKeys(setup.environ, setup.workspace, (redactor, audited))
+                registry = RegistryServers(making, opened.access, keys, taken)
+                backends += registry.opened()
+            taken = {backend.name for backend in backends}
             backends += await stack.enter_async_context(opened_cloud(setup, taken, observer))
             seconds = setup.config.limits.call_timeout_seconds
             servers = Servers(backends, call_timeout_seconds=seconds)
-            composer = Capabilities(opened.usable, seconds) if opened.usable else None
-            yield Opened(servers, audit, redactor, composer)
+            if registry is not None:
+                registry.join(servers)
+            composer = Capabilities(opened.usable, seconds) if opened.access else None
+            yield Opened(servers, audit, redactor, composer, registry)
         except Exception as error:  # noqa: BLE001 - raised below: a task group would wrap it
             failure = error
         finally:
             with anyio.CancelScope(shield=True):
                 async with anyio.create_task_group() as closing:
-                    for backend in backends:
+                    for backend in {*backends, *making.made}:
                         closing.start_soon(backend.aclose)
             tasks.cancel_scope.cancel()
-            remove_temporary(setup)
+            remove_temporary(setup, [backend.name for backend in making.made])
             audit.close()
     if failure is not None:
         raise failure
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Making:
-    """Makes backends, and gives what they need to live."""
-
-    setup: Setup
-    tasks: anyio.abc.TaskGroup
-    stack: contextlib.AsyncExitStack
-    observer: Observer
-    requests: ServerRequests | None
-    redactor: Redactor
-
-    async def backend(self, server: ServerConfig) -> Backend:
-        if isinstance(server, StdioServerConfig):
-            return self._local(server)
-        try:
-            return await self.stack.enter_async_context(self._remote(server))
-        except PmlError as problem:
-            return UnusableBackend(server.name, problem)
-
-    def _local(self, server: StdioServerConfig) -> StdioBackend:
-        limits = self.setup.config.limits
-        return StdioBackend(
-            server.name,
-            lambda: confined(self.setup, server),
-            workspace=self.setup.workspace,
-            tasks=self.tasks,
-            observer=self.observer,
-            requests=self.requests,
-            patience=Patience(limits.start_timeout_seconds, limits.idle_seconds),
-            level=planned_level(self.setup, server),
-            mask=self.redactor.text,
-        )
-
-    def _remote(self, server: HttpServerConfig) -> HttpBackend:
-        limits = self.setup.config.limits
-        return HttpBackend(
-            server.name,
-            server.url,
-            server.headers,
-            observer=self.observer,
-            requests=self.requests,
-            idle_seconds=limits.idle_seconds,
-            start_timeout_seconds=limits.start_timeout_seconds,
-        )
 
 
 def _builtins(setup: Setup, taken: Collection[str], observer: Observer) -> list[Backend]:

@@ -62,6 +62,10 @@ class Servers:
         self._backends = {backend.name: backend for backend in backends}
         self._call_timeout_seconds = call_timeout_seconds
 
+    def add(self, backend: Backend) -> None:
+        """Take one more, that someone else closes; a name that is there stays what it is."""
+        self._backends.setdefault(backend.name, backend)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The configured servers, in their order."""

@@ -1,6 +1,7 @@
-"""`pml add`, `pml remove` and `pml list`: the capabilities of a workspace.
+"""`pml add`, `pml remove` and `pml list`: capabilities and servers from registries.
 
-Adding grants nothing: it says which code is meant by a name, and every call is still decided.
+Adding grants and installs nothing: it says what is meant by a name, and every call is still
+decided.
 """
 
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,40 +16,63 @@ if TYPE_CHECKING:
     from pml.assembly import Setup
     from pml.fqdn import Fqdn
     from pml.loader.lockfile import LockEntry
+    from pml.loader.metadata import Metadata
     from pml.loader.needs import Needs
+    from pml.loader.served import Served
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="As in the registry.")]
 
 
 def add(context: typer.Context, name: _Name) -> int:
-    """Look a capability up in the registries, verify it and lock it.
+    """Look a capability or a server up in the registries, verify it and lock it.
 
     NAME is org.project.namespace.action, with or without the 4 hex of a version. Exit code 3 if
     another version is locked: `pml lock update` asks about that.
     """
     import anyio  # noqa: PLC0415 - `--help` does not pay
 
-    from pml.assembly.capabilities import add_capability  # noqa: PLC0415
+    from pml.assembly.adding import add as look_up  # noqa: PLC0415
     from pml.fqdn import Fqdn  # noqa: PLC0415
 
     console: Console = context.obj
     setup = required(console)
-    needs = anyio.run(add_capability, setup, Fqdn.parse(name))
-    found = needs.metadata
+    added = anyio.run(look_up, setup, Fqdn.parse(name))
+    needs, found = added.needs, added.needs.metadata
     if needs.changed is not None:
         error = needs.changed.error()
         console.error(error.message, hint="to look at the change and take it: pml lock update")
         return APPROVAL
     console.text(f"locked {found.fqdn}")
-    for definition in found.offered():
-        tool = f"{found.fqdn.namespace}:{definition['name']}"
+    if added.served is not None:
+        _tell_server(console, added.served)
+    for tool in _offered(found, added.served):
         console.text(f"  {shown(tool)}  {_decision(setup, tool)}")
     _tell_missing(console, needs)
     return DONE
 
 
+def _offered(found: "Metadata", served: "Served | None") -> list[str]:
+    """Name its tools; of a server, those that its registry speaks of."""
+    if served is not None:
+        return list(found.tools)
+    return [f"{found.fqdn.namespace}:{one['name']}" for one in found.offered()]
+
+
+def _tell_server(console: Console, served: "Served") -> None:
+    wanted = served.wanted
+    console.text(f"  package  {wanted.kind}:{shown(str(wanted.exact or wanted))}")
+    if wanted.args:
+        console.text(f"  started with  {shown(' '.join(wanted.args))}")
+    if served.variables:
+        console.text(f"  given your  {', '.join(served.variables)}")
+    console.hint(
+        "you are asked before it is installed, when it is first called;"
+        f" or now: pml servers install {served.name}"
+    )
+
+
 def remove(context: typer.Context, name: _Name) -> int:
-    """Lock a capability no longer; its tools are gone with the next request."""
+    """Lock a capability or a server no longer; its tools are gone with the next request."""
     from pml.assembly.capabilities import remove_capability  # noqa: PLC0415 - see above
     from pml.fqdn import Fqdn  # noqa: PLC0415
 
@@ -76,7 +100,8 @@ def list_all(
         console.document(found)
         return DONE
     for one in found:
-        console.text(f"{one['name']}  {one['type']}  {one['routing']}")
+        package = f"  {shown(one['package'])}" if one["package"] else ""
+        console.text(f"{one['name']}  {one['type']}  {one['routing']}{package}")
         for tool, decision in one["tools"].items():
             console.text(f"  {shown(tool)}  {decision}")
     if not found:
@@ -91,6 +116,7 @@ def _facts(setup: "Setup", name: "Fqdn", entry: "LockEntry") -> dict[str, Any]:
         "type": entry.type,
         "routing": entry.routing.value,
         "integrity": entry.integrity,
+        "package": entry.package,
         "registry": entry.url,
         "tools": {tool: _decision(setup, tool) for tool in tools},
     }

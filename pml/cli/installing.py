@@ -1,9 +1,12 @@
-"""`pml servers install`: packages of the configured servers, shown, asked about and installed.
+"""`pml servers install`: packages of servers, shown, asked about and installed.
+
+Those of the configuration, and those that locked names of registries bring.
 
 The answer is typed on the terminal. `--yes` says it beforehand, but never to a name that looks
 like another's: that is what such names are made for.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,7 +20,7 @@ from pml.model import Progress
 
 if TYPE_CHECKING:
     from pml.assembly import Setup
-    from pml.config import StdioServerConfig
+    from pml.assembly.installable import Installable
     from pml.loader.installer import Approved, InstallQuestion
 
 _BAR_CHARACTERS = 20
@@ -39,13 +42,12 @@ def install(
     """
     console: Console = context.obj
     setup = required(console)
-    from pml.assembly.packages import packaged_servers, problem_of  # noqa: PLC0415 - `--help`
+    from pml.assembly.installable import installable  # noqa: PLC0415 - `--help` does not pay
 
     code = DONE
-    servers = packaged_servers(setup, name)
+    servers = installable(setup, name)
     for server in servers:
-        problem = problem_of(setup, server)
-        if problem is None and not update:
+        if server.is_installed() and not (update and server.can_change):
             console.text(f"{server.name} is installed")
         elif not _one(console, setup, server, yes=yes):
             code = FAILED
@@ -54,16 +56,16 @@ def install(
     return code
 
 
-def _one(console: Console, setup: "Setup", server: "StdioServerConfig", *, yes: bool) -> bool:
+def _one(console: Console, setup: "Setup", server: "Installable", *, yes: bool) -> bool:
     """Ask about one package and install it; say whether it was."""
     import anyio  # noqa: PLC0415 - `--help` does not pay for it
 
     try:
-        question = anyio.run(_question, setup, server, console)
-        if not _agreed(console, question, yes=yes):
+        question = anyio.run(server.question, lambda progress: _show(console, progress))
+        if not _agreed(console, question, server.details, yes=yes):
             console.error(f"{server.name} was not installed")
             return False
-        approved = anyio.run(_install, setup, question, console)
+        approved = anyio.run(_install, setup, server, question, console)
     except TerminalNeededError:
         raise
     except PmlError as error:
@@ -75,24 +77,21 @@ def _one(console: Console, setup: "Setup", server: "StdioServerConfig", *, yes: 
     return True
 
 
-async def _question(
-    setup: "Setup", server: "StdioServerConfig", console: Console
-) -> "InstallQuestion":
-    from pml.assembly.packages import question_for  # noqa: PLC0415 - as above
-
-    return await question_for(setup, server, lambda progress: _show(console, progress))
-
-
-async def _install(setup: "Setup", question: "InstallQuestion", console: Console) -> "Approved":
+async def _install(
+    setup: "Setup", server: "Installable", question: "InstallQuestion", console: Console
+) -> "Approved":
     from pml.assembly import redactor_of  # noqa: PLC0415 - as above
     from pml.assembly.packages import install as do  # noqa: PLC0415
 
     redactor = redactor_of(setup, shapes=True)
-    return await do(setup, question, redactor, lambda progress: _show(console, progress))
+    return await do(setup, question, redactor, lambda one: _show(console, one), server.promise)
 
 
-def _agreed(console: Console, question: "InstallQuestion", *, yes: bool) -> bool:
-    lines = "\n".join(_described(question))
+def _agreed(
+    console: Console, question: "InstallQuestion", details: Sequence[str], *, yes: bool
+) -> bool:
+    told = [f"  {shown(one)}" for one in details]
+    lines = "\n".join([*_described(question), *told])
     looks_alike = any(doubt.kind == "look_alike" for doubt in question.doubts)
     if yes and not looks_alike:
         return True

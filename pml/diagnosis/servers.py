@@ -50,7 +50,7 @@ def name_servers(setup: Setup) -> tuple[Finding, ...]:
     try:
         found = [_planned(setup, server) for server in setup.servers]
     finally:
-        remove_temporary(setup)
+        remove_temporary(setup, [one.name for one in setup.servers])
     return (*found, *_unusable(setup))
 
 

@@ -114,9 +114,13 @@ class CapabilityLoader:
         Raises as `load`, and `NoRuleError` for what would not stay locked.
         """
         found, needs = await self._looked_up(name)
-        self._refuse_fleeting(found)
-        self.lock(found)
+        self.keep(found)
         return needs
+
+    def keep(self, found: Found, package: str | None = None) -> None:
+        """Lock what is new, with the package that was chosen; raises `NoRuleError`."""
+        self._refuse_fleeting(found)
+        self.lock(found, package)
 
     def _refuse_fleeting(self, found: Found) -> None:
         alone = Lockfile().add(found.metadata.fqdn, self._entry(found.kept))
@@ -124,13 +128,18 @@ class CapabilityLoader:
             raise NoRuleError(found.metadata.fqdn.tool_id)
 
     async def _looked_up(self, name: Fqdn) -> tuple[Found, Needs]:
-        found = await self.find(name)
+        found, needs = await self.described(name)
         metadata = found.metadata
         if metadata.type is not McpType.DENO:
             raise NotCodeError(str(name), metadata.type)
         if metadata.routing is not Routing.CLIENT:
             raise RegistryRoutingError(str(name))
-        return found, needs_of(metadata, self._checks, found.changed)
+        return found, needs
+
+    async def described(self, name: Fqdn) -> tuple[Found, Needs]:
+        """Say what stands under a name, code or server, and what is missing for it."""
+        found = await self.find(name)
+        return found, needs_of(found.metadata, self._checks, found.changed)
 
     async def examine(self, name: Fqdn) -> tuple[Found, Needs]:
         """Say what stands under a name now, and what is missing for it; changes nothing.
@@ -167,10 +176,10 @@ class CapabilityLoader:
         assert last is not None  # noqa: S101 - `Unchanged` answers an ETag alone
         return _beside(self._lock.load(), last)
 
-    def lock(self, found: Found) -> None:
+    def lock(self, found: Found, package: str | None = None) -> None:
         """Record what is new; what is locked stays as it is."""
         if found.is_new:
-            entry = self._entry(found.kept)
+            entry = self._entry(found.kept, package)
             self._lock.update(lambda now: now.add(found.metadata.fqdn, entry))
 
     def accept(self, changed: Changed, kept: Kept) -> None:
@@ -200,16 +209,19 @@ class CapabilityLoader:
         assert isinstance(answer, Described)  # noqa: S101 - no ETag was sent
         return self._cache.put(name, answer), ()
 
-    def _entry(self, kept: Kept) -> LockEntry:
+    def _entry(self, kept: Kept, package: str | None = None) -> LockEntry:
         found = kept.metadata
         when = self._now().astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        tools = [Tool(found.fqdn.namespace, one["name"], one) for one in found.offered()]
+        # the tools of a server are what it lists itself
+        offered = found.offered() if found.type is McpType.DENO else ()
+        tools = [Tool(found.fqdn.namespace, one["name"], one) for one in offered]
         return LockEntry(
             found.integrity,
             when,
             found.type,
             found.routing,
             metadata=found.digest or None,
+            package=package,
             definitions=definitions_of(tools),
             url=kept.registry,
         )

@@ -13,7 +13,9 @@
     ├── CodeGoneError             code_gone: what was kept vanished while it was loaded
     ├── NoRuleError               no_rule: nothing of it would stay in the lockfile
     ├── NotCodeError              not_code: a server where a capability is wanted
-    └── RegistryRoutingError      server_routed: it runs at the cloud and not here
+    ├── RegistryRoutingError      server_routed: it runs at the cloud and not here
+    ├── RemoteServerError         remote_server: an address, which only the user can configure
+    └── ServerTwiceError          server_twice: two packages under one name, and nobody may choose
 
 Content that is not what was promised is an `IntegrityError` of `pml/loader/lockfile/errors.py`.
 Words of a registry are untrusted: capped, control characters escaped.
@@ -135,6 +137,33 @@ class RegistryRoutingError(LoaderError):
     def __init__(self, name: str) -> None:
         """Name it."""
         super().__init__(f"`{name}` runs at the cloud and has no code for this machine")
+
+
+class RemoteServerError(LoaderError):
+    """A server elsewhere: a registry must not choose whom this machine talks to."""
+
+    code = "remote_server"
+
+    def __init__(self, name: str, address: str) -> None:
+        """Name it and where it is."""
+        shown = printable(address, _ADDRESS)
+        super().__init__(
+            f"`{name}` is a server at {shown}: a registry does not choose whom PML talks to",
+            hint="if you mean it, add it to `mcpServers` in `.pml.json` yourself, with its `url`",
+        )
+
+
+class ServerTwiceError(LoaderError):
+    """Two descriptions of one server that are not the same."""
+
+    code = "server_twice"
+
+    def __init__(self, name: str, sources: Sequence[str]) -> None:
+        """Name the server and all that describe it."""
+        super().__init__(
+            f"the server `{name}` is another for each of {', '.join(sources)}: none is used",
+            hint=f"remove all but one, or configure `{name}` yourself in `mcpServers`",
+        )
 
 
 class CodeGoneError(LoaderError):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pml.config import Permissions
 from pml.loader.errors import KeysMissingError, NotReadyError
 from pml.loader.lockfile import Changed, IntegrityError
-from pml.loader.metadata import Dependency, Metadata
+from pml.loader.metadata import Dependency, McpType, Metadata
 from pml.policy import infer_approval_mode
 from pml.policy.inference import ApprovalMode
 from sandbox_host.errors import printable
@@ -61,13 +61,15 @@ class Needs:
         wanted = ", ".join(f"{one.name}@{one.version}" for one in self.packages)
         first = self.packages[0]
         command = " ".join(printable(word, _SHOWN) for word in first.install)
-        hint = f"configure the server `{first.name}` as `{command}`, then: pml servers install"
+        hint = f"you are asked when it is called; or now: pml servers install ({command})"
         return NotReadyError(name, f"{printable(wanted, _SHOWN)} must be installed", hint)
 
 
 def needs_of(found: Metadata, checks: Checks, changed: Changed | None = None) -> Needs:
     """Look what is missing; raises `CapabilityBlockedError` if it calls what is denied."""
-    mode = infer_approval_mode((*found.tools, *found.tools_used), checks.permissions)
+    is_code = found.type is McpType.DENO  # of a server each call is decided by itself
+    tools = (*found.tools, *found.tools_used) if is_code else ()
+    mode = infer_approval_mode(tools, checks.permissions)
     wanted = [(found.fqdn.namespace, name) for name in found.variables]
     wanted += [(one.name, name) for one in found.mcp_deps for name in one.env_required]
     return Needs(

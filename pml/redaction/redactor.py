@@ -46,6 +46,20 @@ class Redactor:
 
     def __init__(self, secrets: Mapping[str, str], *, shapes: bool = False) -> None:
         """Prepare; with `shapes`, mask tokens that are known by their shape too: for logs."""
+        self._given = dict(secrets)
+        self._shapes = shapes
+        self._prepare(secrets)
+
+    def learn(self, secrets: Mapping[str, str]) -> None:
+        """Know more secrets from now on."""
+        new = {name: value for name, value in secrets.items() if value not in self._given.values()}
+        for name, value in new.items():
+            free = name if name not in self._given else f"{name} ({len(self._given)})"
+            self._given[free] = value
+        if new:
+            self._prepare(self._given)
+
+    def _prepare(self, secrets: Mapping[str, str]) -> None:
         values = {form: name for name, value in secrets.items() for form in _stripped(value)}
         self._alone = {one: name for one, name in values.items() if len(one) < LEAST_CHARACTERS}
         long = sorted(values.keys() - self._alone.keys(), key=lambda one: (-len(one), one))
@@ -54,7 +68,6 @@ class Redactor:
         self._hexes = Finder(one.hex for one in self._secrets)
         self._has_awkward = any(one.awkward for one in self._secrets)
         self._has_number = any(one[:1].isdigit() or one[:1] == "-" for one in values)
-        self._shapes = shapes
         for secret in self._secrets:
             secret.mask = self._mask(secret.name)
 

@@ -70,6 +70,10 @@ class CapabilityBackend:
         self._checks: dict[str, Check] = {}
         self._slots: dict[int, anyio.CapacityLimiter] = {}
 
+    def add(self, name: Fqdn) -> None:
+        """Have one more, which was just locked."""
+        self._shelf.add(name)
+
     async def list_tools(self) -> Listing:
         """Give the tools of all that can be described; what cannot is skipped, with the reason."""
         await self._shelf.fill(self._loader)
@@ -123,6 +127,9 @@ class CapabilityBackend:
     async def needs(self, tool: str) -> Needs | None:
         """Say what a tool needs before it may run; None if there is no such tool."""
         name = self._shelf.named(tool)
+        if name is None:  # one that offers several has to be described first
+            await self._shelf.fill(self._loader)
+            name = self._shelf.named(tool)
         return None if name is None else (await self._loader.examine(name))[1]
 
     async def accept(self, tool: str, integrity: str) -> None:
@@ -174,6 +181,16 @@ class Capabilities:
         """Hold backends that someone else opens and closes."""
         self._backends = {backend.name: backend for backend in backends}
         self._call_timeout_seconds = call_timeout_seconds
+
+    def add(self, name: Fqdn, loader: Loader, observer: Observer) -> CapabilityBackend:
+        """Have one more; give the backend of its namespace, made for it or not."""
+        backend = self._backends.get(name.namespace)
+        if backend is None:
+            backend = CapabilityBackend(name.namespace, [name], loader, observer)
+            self._backends[name.namespace] = backend
+        else:
+            backend.add(name)
+        return backend
 
     def composes(self, tool_id: str) -> bool:
         """Say whether a tool is a program of a registry."""

@@ -39,6 +39,11 @@ class Shelf:
         """How many tools there are, if that was looked at."""
         return len(self._tools) if self._described else None
 
+    def add(self, name: Fqdn) -> None:
+        """Know one more name."""
+        if name not in self._names:
+            self._names = (*self._names, name)
+
     async def fill(self, finder: _Finder) -> None:
         """Describe what is not described yet."""
         missing = [name for name in self._names if name not in self._described]

@@ -33,6 +33,8 @@ class Approved:
     integrity: str
     tree_integrity: str
     installed_at: datetime.datetime
+    terms: str = ""
+    """Of a server that a registry describes: the hash of what else the yes was for."""
 
 
 class Record:
@@ -43,6 +45,7 @@ class Record:
         self._path = state / _NAME
         self._deps = workspace / DEPS
         self._key = key
+        self._seen: tuple[object, dict[str, Approved]] | None = None
 
     def approved(self, server: str, wanted: Wanted) -> Approved | None:
         """Give what was approved for a server that is started so; None if nothing was.
@@ -63,6 +66,13 @@ class Record:
         self._tell(known)
 
     def _all(self) -> dict[str, Approved]:
+        """Give what is kept; asked at every call, so read only if it was written since."""
+        now = _signature(self._path)
+        if self._seen is None or self._seen[0] != now:
+            self._seen = now, self._read()
+        return self._seen[1]
+
+    def _read(self) -> dict[str, Approved]:
         facts = read_sealed(self._path, self._key)
         if facts is None:
             return {}
@@ -78,10 +88,21 @@ class Record:
         write_private(self._deps, f"{text}\n".encode())
 
 
-def approval_of(wanted: Wanted, installed: Installed, now: datetime.datetime) -> Approved:
+def approval_of(
+    wanted: Wanted, installed: Installed, now: datetime.datetime, terms: str = ""
+) -> Approved:
     """Say what a human's yes to an installation means."""
     hashes = installed.integrity, installed.tree_integrity
-    return Approved(dataclasses.replace(wanted, args=()), installed.package, *hashes, now)
+    return Approved(dataclasses.replace(wanted, args=()), installed.package, *hashes, now, terms)
+
+
+def _signature(path: Path) -> object:
+    """Say which file this is; the kernel sets its change time, and nobody can put that back."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
 
 def _told(one: Approved) -> dict[str, str]:
@@ -101,7 +122,7 @@ def _facts(one: Approved) -> dict[str, Any]:
         "kind": str(package.kind), "name": package.name, "version": package.version,
         "extras": package.extras, "spec": wanted.spec, "program": wanted.program,
         "manager": wanted.manager, "integrity": one.integrity, "tree": one.tree_integrity,
-        "installedAt": one.installed_at.isoformat(),
+        "installedAt": one.installed_at.isoformat(), "terms": one.terms,
     }  # fmt: skip
 
 
@@ -113,4 +134,5 @@ def _approved(facts: Mapping[str, Any]) -> Approved:
         facts["integrity"],
         facts["tree"],
         datetime.datetime.fromisoformat(facts["installedAt"]),
+        facts.get("terms", ""),
     )
