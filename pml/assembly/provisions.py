@@ -3,6 +3,7 @@
     keys          a server's variables are not set: no question, the run waits until they are
     packages      a server's package is not installed: asked about in its exact version
     capabilities  a registry gives something else than what is locked
+    tools         a server lists a tool otherwise than it is pinned; last: its server is started
 
 Asked at every call, so each part says quickly that nothing is lacking. Above: `rights`.
 """
@@ -16,6 +17,7 @@ from pml.assembly.packages import (
     question_for,
     record_of,
 )
+from pml.assembly.pinning import ChangedTools
 from pml.assembly.servers import Opened
 from pml.assembly.setup import Setup
 from pml.backends.capability import Capabilities
@@ -74,6 +76,7 @@ def provisions_of(setup: Setup, opened: Opened) -> Provided:
     parts: list[Part] = [MissingKeys(setup), MissingPackages(setup, opened.redactor)]
     if opened.capabilities is not None:
         parts.append(ChangedCapabilities(opened.capabilities))
+    parts.append(ChangedTools(opened.pinned, opened.redactor))
     return Provided(parts)
 
 

@@ -20,10 +20,12 @@ from pml.assembly.confining import (
     planned_level,
     remove_temporary,
 )
+from pml.assembly.pinning import Pinning
 from pml.assembly.setup import Setup
 from pml.audit import Audit
 from pml.backends.capability import Capabilities
 from pml.backends.http import HttpBackend
+from pml.backends.pinned import PinnedBackend
 from pml.backends.servers import Servers, UnusableBackend
 from pml.backends.shell import ShellBackend
 from pml.backends.std import std_backends
@@ -74,6 +76,9 @@ class Opened:
     capabilities: Capabilities | None = None
     """Carries out the tools that are programs of a registry, if there are any."""
 
+    pinned: Mapping[str, PinnedBackend] = dataclasses.field(default_factory=dict)
+    """Configured servers, whose tools stay what they were until a human says otherwise."""
+
 
 @contextlib.asynccontextmanager
 async def opened_servers(
@@ -85,7 +90,8 @@ async def opened_servers(
     observer = AuditingObserver(audit, observer, redactor)
     failure: Exception | None = None
     async with anyio.create_task_group() as tasks, contextlib.AsyncExitStack() as stack:
-        making = _Making(setup, tasks, stack, observer, requests, redactor)
+        pinning = Pinning(setup, audit)
+        making = _Making(setup, tasks, stack, observer, requests, redactor, pinning)
         backends = [await making.backend(server) for server in setup.servers]
         backends += [UnusableBackend(*one) for one in setup.config.unusable.items()]
         backends += _builtins(setup, {backend.name for backend in backends}, observer)
@@ -99,7 +105,8 @@ async def opened_servers(
             seconds = setup.config.limits.call_timeout_seconds
             servers = Servers(backends, call_timeout_seconds=seconds)
             composer = Capabilities(opened.usable, seconds) if opened.usable else None
-            yield Opened(servers, audit, redactor, composer)
+            pinned = {one.name: one for one in backends if isinstance(one, PinnedBackend)}
+            yield Opened(servers, audit, redactor, composer, pinned)
         except Exception as error:  # noqa: BLE001 - raised below: a task group would wrap it
             failure = error
         finally:
@@ -124,14 +131,16 @@ class _Making:
     observer: Observer
     requests: ServerRequests | None
     redactor: Redactor
+    pinning: Pinning
 
     async def backend(self, server: ServerConfig) -> Backend:
         if isinstance(server, StdioServerConfig):
-            return self._local(server)
+            return self.pinning.pinned(server, self._local(server))
         try:
-            return await self.stack.enter_async_context(self._remote(server))
+            remote = await self.stack.enter_async_context(self._remote(server))
         except PmlError as problem:
             return UnusableBackend(server.name, problem)
+        return self.pinning.pinned(server, remote)
 
     def _local(self, server: StdioServerConfig) -> StdioBackend:
         limits = self.setup.config.limits

@@ -35,6 +35,9 @@ class Setup:
     loaded: Loaded | None = None
     """What was read of the file, for a verdict of Always to be added to."""
 
+    frozen: bool = False
+    """Nothing new is locked, pinned or installed: a call that needs it fails."""
+
     mark: str = dataclasses.field(default_factory=lambda: secrets.token_hex(4), compare=False)
     """Tells the temporary folders of two setups in one process apart: one may end first."""
 
