@@ -1,17 +1,22 @@
 """Attack: a server that was trusted lists its tools otherwise afterwards, and a model obeys them."""
 
+import contextlib
 import copy
 import json
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
-from pml.assembly import opened_servers, prepare
+from pml.assembly import Opened, Setup, opened_servers, prepare, rights_of
 from pml.backends.stdio import StdioBackend
+from pml.execution.runner import call_directly
+from pml.loader.pins import ToolChangedError
 from pml.workspace import Workspace as Folder
+from sandbox_host import SUSPEND, ToolError
 
 from .conftest import Workspace, accepting, connected
 
@@ -61,7 +66,7 @@ PULLS = {
     "lookalike": changed("description", to="Reads a note\u3002"),
     "invisible": changed("description", to="Reads a note.\u200b"),
 }
-"""What changes, by name; the first ones are what others' pins miss."""
+"""What changes, by name."""
 
 
 class Notes:
@@ -107,14 +112,28 @@ async def run(notes: Notes, code: str = READ, **how: Any) -> Any:
         return await client.facts("execute", code=code)
 
 
+@contextlib.asynccontextmanager
+async def opened(notes: Notes) -> AsyncIterator[tuple[Setup, Opened]]:
+    """The servers, in this process: quicker than a whole gateway."""
+    folder = Folder(notes.workspace.path, "cwd")
+    setup = prepare(folder, notes.workspace.environ, Path.home()).setup
+    async with opened_servers(setup, _Silent()) as servers:
+        yield setup, servers
+
+
+async def use(notes: Notes) -> None:
+    """Call a tool for the first time, before anything changed."""
+    async with opened(notes) as (setup, servers):
+        result = await call_directly("notes:read", {"id": "a"}, rights_of(setup, servers))
+        assert result["structuredContent"] == {"did": "read"}
+
+
 async def test_without_pins_the_attack_gets_through(notes: Notes) -> None:
     """The same servers without what stands before them: the new words are shown, the call made."""
-    folder, environ = Folder(notes.workspace.path, "cwd"), notes.workspace.environ
-    setup = prepare(folder, environ, Path.home()).setup
     for tools in (TOOLS, PULLS["description"]):
         notes.lists(tools)
-        async with opened_servers(setup, _Silent()) as opened:
-            bare = opened.pinned["notes"]._backend
+        async with opened(notes) as (_, servers):
+            bare = servers.pinned["notes"]._backend
             assert isinstance(bare, StdioBackend)
             listing = await bare.list_tools()
             await bare.call_tool("read", {"id": "a"}, timeout_seconds=20)
@@ -123,22 +142,33 @@ async def test_without_pins_the_attack_gets_through(notes: Notes) -> None:
 
 
 @pytest.mark.parametrize("pull", PULLS)
-async def test_a_tool_that_changed_between_runs_is_not_called_before_a_yes(
-    notes: Notes, pull: str
-) -> None:
-    assert (await run(notes))["result"] == "read"
+async def test_no_part_of_a_tool_changes_unnoticed(notes: Notes, pull: str) -> None:
+    await use(notes)
     notes.lists(PULLS[pull])
+    async with opened(notes) as (setup, servers):
+        rights = rights_of(setup, servers)
+        assert await call_directly("notes:read", {"id": "a"}, rights) is SUSPEND
+        with pytest.raises(ToolChangedError):  # whoever does not ask first
+            await servers.servers.call("notes:read", {"id": "a"})
+        assert EVIL not in str(await servers.servers.tool("notes:read"))
+    assert notes.workspace.effects == ["read"]
+
+
+async def test_a_tool_that_changed_between_runs_is_not_called_before_a_yes(notes: Notes) -> None:
+    await use(notes)
+    notes.lists(PULLS["parameter"])
     waiting = await run(notes)
     [asked] = waiting["approvals"]
     assert (asked["kind"], asked["approvalType"]) == ("integrity", "integrity")
     assert asked["oldHash"] != asked["newHash"]
     assert asked["oldIntegrity"].startswith(f"sha256-{asked['oldHash']}")
+    assert asked["changes"] == ["inputSchema"]
     assert EVIL not in json.dumps(waiting)  # not to the model, which is what it is for
     assert notes.workspace.effects == ["read"]
 
 
 async def test_a_yes_pins_what_was_shown_and_a_no_pins_nothing(notes: Notes) -> None:
-    await run(notes)
+    await use(notes)
     notes.lists(PULLS["description"])
     assert (await run(notes, answer=accepting("no")))["result"] == "integrity_refused"
     assert notes.workspace.effects == ["read"]
@@ -149,7 +179,7 @@ async def test_a_yes_pins_what_was_shown_and_a_no_pins_nothing(notes: Notes) -> 
     shown = client.asked[0]["message"]
     assert 'was  "Reads a note."' in shown
     assert EVIL in shown
-    assert (await run(notes))["result"] == "read"  # in another process, too
+    await use(notes)  # in another process, too
     assert '"tool_pinned"' in notes.audited
 
 
@@ -182,9 +212,7 @@ async def test_a_tool_that_changes_with_a_restart_of_its_server_is_not_called(
 @ERAS
 async def test_an_exposed_tool_is_shown_as_it_was_and_asks(notes: Notes, modern: bool) -> None:
     notes.configure(expose=["notes:read"])
-    async with connected(notes.workspace, modern=modern) as client:
-        await client.request("tools/list")
-        assert (await client.call("notes__read", id="a"))["structuredContent"] == {"did": "read"}
+    await use(notes)
     notes.lists(PULLS["description"])
     async with connected(notes.workspace, modern=modern) as client:
         waiting = (await client.call("notes__read", id="a"))["structuredContent"]
@@ -203,21 +231,20 @@ async def test_an_exposed_tool_is_shown_as_it_was_and_asks(notes: Notes, modern:
 
 
 async def test_discovery_shows_a_changed_tool_as_it_was_with_a_note(notes: Notes) -> None:
-    async with connected(notes.workspace) as client:
-        before = await client.call("discover", name="notes:read")
+    await use(notes)
     notes.lists(PULLS["description"])
     async with connected(notes.workspace) as client:
         waiting = await client.facts("execute", code=READ)  # its server runs from now on
         found = await client.call("discover", name="notes:read")
-    assert "Reads a note." in json.dumps(before)
     assert waiting["status"] == "approval_required"
     assert "changed since the user approved it" in json.dumps(found)
+    assert "Reads a note." in json.dumps(found)
     assert EVIL not in json.dumps(found)
 
 
 async def test_a_tool_that_came_later_asks_and_is_not_described(notes: Notes) -> None:
     # A rename inherits nothing: the old name is gone, the new one is new.
-    await run(notes)
+    await use(notes)
     schema = {"type": "object", "properties": {"id": {"type": "string", "description": EVIL}}}
     late = {"name": "read2", "description": EVIL, "inputSchema": schema}
     notes.lists([*TOOLS[1:], late])
@@ -233,27 +260,20 @@ async def test_a_tool_that_came_later_asks_and_is_not_described(notes: Notes) ->
 
 
 async def test_the_order_of_keys_and_tools_is_no_change(notes: Notes) -> None:
-    await run(notes)
+    await use(notes)
     turned = [dict(reversed(tool.items())) for tool in reversed(TOOLS)]
     notes.lists(turned)
-    assert (await run(notes))["result"] == "read"
+    await use(notes)
 
 
 async def test_a_yes_is_for_the_definition_that_was_shown(notes: Notes) -> None:
-    """The server turns once more while the human reads."""
-    await run(notes)
+    """The server turns once more while the human reads: the yes is not for that."""
+    await use(notes)
     notes.lists(PULLS["title"])
-
-    def answer(_: Any) -> dict[str, Any]:
-        notes.lists(PULLS["description"], "tools.json")
-        return {"action": "accept", "content": {"verdict": "yes"}}
-
-    async with connected(notes.workspace) as client:
-        waiting = await client.facts("execute", code=READ)
-    async with connected(notes.workspace, answer=answer) as client:
-        given = {"workflowId": waiting["workflowId"]}
-        notes.lists(PULLS["description"])
-        ended = await client.facts("continue_workflow", **given)
+    waiting = await run(notes)
+    notes.lists(PULLS["description"])
+    async with connected(notes.workspace, answer=accepting("yes")) as client:
+        ended = await client.facts("continue_workflow", workflowId=waiting["workflowId"])
     assert ended["result"] == "need_moved"
     assert notes.workspace.effects == ["read"]
 
@@ -281,28 +301,33 @@ async def test_a_script_that_was_edited_in_place_is_not_another_server(
     notes.workspace.servers["notes"]["args"][0] = str(script)
     notes.workspace.servers["notes"]["sandbox"]["fsRead"] += [str(script)]
     notes.configure()
-    await run(notes)
+    await use(notes)
     notes.lists(PULLS["description"])
     script.write_bytes(SERVER.read_bytes() + b"\n")
-    assert (await run(notes))["status"] == "approval_required"
+    async with opened(notes) as (setup, servers):
+        rights = rights_of(setup, servers)
+        assert await call_directly("notes:read", {"id": "a"}, rights) is SUSPEND
 
 
 async def test_another_command_that_the_human_trusted_is_pinned_anew(notes: Notes) -> None:
-    await run(notes)
+    await use(notes)
     notes.lists(PULLS["description"])
     notes.workspace.servers["notes"]["args"].append("--other")
     notes.configure()
-    assert (await run(notes))["result"] == "read"
+    await use(notes)
 
 
 async def test_forged_pins_are_an_error_and_nothing_is_called(notes: Notes) -> None:
-    await run(notes)
+    await use(notes)
     [pins] = notes.pins
     assert pins.stat().st_mode & 0o077 == 0
     forged = pins.read_bytes().replace(b"Reads a note.", b"Reads a Note.")
     pins.write_bytes(forged)
     notes.lists(changed("description", to="Reads a Note."))
-    assert (await run(notes))["result"] == "pins_damaged"
+    async with opened(notes) as (setup, servers):
+        with pytest.raises(ToolError) as refused:
+            await call_directly("notes:read", {"id": "a"}, rights_of(setup, servers))
+        assert refused.value.code == "pins_damaged"
     assert notes.workspace.effects == ["read"]
 
 
@@ -310,7 +335,7 @@ async def test_a_key_in_a_definition_is_not_shown_in_the_question(notes: Notes) 
     key = "sk-of-the-turning-server-0123456789"
     notes.workspace.servers["notes"]["env"] = {"NOTES_KEY": key}
     notes.configure()
-    await run(notes)
+    await use(notes)
     notes.lists(changed("description", to=f"{key} \u202e{EVIL}"))
     async with connected(notes.workspace, answer=accepting("no")) as client:
         await client.facts("execute", code=READ)
