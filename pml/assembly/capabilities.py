@@ -50,7 +50,9 @@ async def opened_capabilities(
     if not lockfile_of(setup).is_file():
         yield OpenedCapabilities()
         return
-    locking = locking_of(_folder(setup), setup.environ, setup.user_home, writes=True)
+    locking = locking_of(
+        _folder(setup), setup.environ, setup.user_home, writes=True, frozen=setup.frozen
+    )
     try:
         names = capabilities_in_use(locking.store.load(locking.rules))
     except LockfileError as problem:

@@ -11,6 +11,7 @@ Asked at every call, so each part says quickly that nothing is lacking. Above: `
 from collections.abc import Sequence
 from typing import Protocol
 
+from pml.assembly.frozen import FrozenProvisions
 from pml.assembly.packages import (
     install,
     package_of,
@@ -28,7 +29,7 @@ from pml.loader.installer import InstallQuestion
 from pml.loader.lockfile import IntegrityApprovalRequired
 from pml.loader.needs import Needs
 from pml.model import Need, Progress
-from pml.ports import OnProgress
+from pml.ports import OnProgress, Provisions
 from pml.redaction import Redactor
 
 
@@ -71,13 +72,15 @@ class Provided:
             return
 
 
-def provisions_of(setup: Setup, opened: Opened) -> Provided:
+def provisions_of(setup: Setup, opened: Opened) -> Provisions:
     """Give who knows what is lacking in a workspace."""
-    parts: list[Part] = [MissingKeys(setup), MissingPackages(setup, opened.redactor)]
+    parts: list[Part] = [MissingKeys(setup)]
+    if not setup.frozen:  # else a start without its package fails, and no registry is asked
+        parts.append(MissingPackages(setup, opened.redactor))
     if opened.capabilities is not None:
         parts.append(ChangedCapabilities(opened.capabilities))
     parts.append(ChangedTools(opened.pinned, opened.redactor))
-    return Provided(parts)
+    return FrozenProvisions(Provided(parts)) if setup.frozen else Provided(parts)
 
 
 class MissingKeys:
