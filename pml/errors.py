@@ -16,6 +16,8 @@
     ├── PlaceUnsafeError          place_unsafe: a folder of ours that others could have made
     ├── TerminalNeededError       terminal_needed: only a human at a terminal may do this
     ├── CallDeniedError           call_denied: the policy or the human said no
+    ├── NeedMovedError            need_moved: a yes was for something else than it lacks now
+    ├── FrozenError               frozen: a call needs something new, which --frozen forbids
     ├── WorkspaceError            `pml/workspace.py`
     ├── NamingError               `pml/fqdn.py`
     ├── PolicyError               `pml/policy/errors.py`
@@ -175,6 +177,19 @@ class PlaceUnsafeError(PmlError):
         super().__init__(
             f"{path} cannot hold private state: {reason}",
             hint="remove it, or name another folder in PML_STATE",
+        )
+
+
+class FrozenError(PmlError):
+    """A call needs something new, and nothing new is taken."""
+
+    code = "frozen"
+
+    def __init__(self, tool: str, words: str) -> None:
+        """Name the tool, and what it lacks."""
+        super().__init__(
+            f"`{tool}` was not called, as nothing new is taken with --frozen: {words}",
+            hint="run it without --frozen where you can be asked, then again",
         )
 
 

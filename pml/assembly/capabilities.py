@@ -56,7 +56,9 @@ async def opened_capabilities(
     if not lockfile_of(setup).is_file() and not setup.config.registries:
         yield OpenedCapabilities()
         return
-    locking = locking_of(folder_of(setup), setup.environ, setup.user_home, writes=True)
+    locking = locking_of(
+        folder_of(setup), setup.environ, setup.user_home, writes=True, frozen=setup.frozen
+    )
     try:
         names = capabilities_in_use(locking.store.load(locking.rules))
     except LockfileError as problem:

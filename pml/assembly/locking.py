@@ -46,7 +46,12 @@ def now() -> datetime.datetime:
 
 
 def locking_of(
-    workspace: Path, environ: Mapping[str, str], user_home: Path, *, writes: bool = False
+    workspace: Path,
+    environ: Mapping[str, str],
+    user_home: Path,
+    *,
+    writes: bool = False,
+    frozen: bool = False,
 ) -> Locking:
     """Wire the lockfile of a workspace; `writes`: the user's key is made if there is none."""
     trust, keys = store_of(workspace, environ, user_home), Keys(environ, workspace)
@@ -57,7 +62,9 @@ def locking_of(
     state = state_folder(environ, user_home)
     witness = LockfileWitness(trust, loaded, now)
     return Locking(
-        LockStore(trust.workspace, workspace_state(state, trust.workspace), witness),
+        LockStore(
+            trust.workspace, workspace_state(state, trust.workspace), witness, frozen=frozen
+        ),
         Cache(state / _CACHE, key),
         effective(loaded, kept).config,
         loaded.config.permissions,

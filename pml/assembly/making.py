@@ -7,6 +7,7 @@ from collections.abc import Callable
 import anyio.abc
 
 from pml.assembly.confining import confined, planned_level
+from pml.assembly.pinning import Pinning
 from pml.assembly.setup import Setup
 from pml.backends.http import HttpBackend
 from pml.backends.servers import UnusableBackend
@@ -28,19 +29,22 @@ class Making:
     observer: Observer
     requests: ServerRequests | None
     redactor: Redactor
+    pinning: Pinning
     made: list[Backend] = dataclasses.field(default_factory=list)
     """What was made: whoever made this closes it."""
 
     async def backend(self, server: ServerConfig) -> Backend:
         """Make the backend of a configured server; it is not started."""
         if isinstance(server, StdioServerConfig):
-            return self.local(server, lambda: confined(self.setup, server))
+            return self.pinning.pinned(
+                server, self.local(server, lambda: confined(self.setup, server))
+            )
         try:
             made = await self.stack.enter_async_context(self._remote(server))
         except PmlError as problem:
             return UnusableBackend(server.name, problem)
         self.made.append(made)
-        return made
+        return self.pinning.pinned(server, made)
 
     def local(self, server: StdioServerConfig, confine: Callable[[], Confined]) -> StdioBackend:
         """Make the backend of a process, which `confine` says how to start."""

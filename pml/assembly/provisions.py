@@ -4,6 +4,7 @@
     packages      a server's package is not installed: asked about in its exact version
     capabilities  a registry gives something else than what is locked
     registry      a server of a registry is not installed, or a name is only there: `fetching`
+    tools         a server lists a tool otherwise than it is pinned; last: its server is started
 
 Asked at every call, so each part says quickly that nothing is lacking. Above: `rights`.
 """
@@ -12,12 +13,14 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pml.assembly.fetching import RegistryNeeds
+from pml.assembly.frozen import FrozenProvisions
 from pml.assembly.packages import (
     install,
     package_of,
     question_for,
     record_of,
 )
+from pml.assembly.pinning import ChangedTools
 from pml.assembly.servers import Opened
 from pml.assembly.setup import Setup
 from pml.backends.capability import Capabilities
@@ -28,7 +31,7 @@ from pml.loader.installer import InstallQuestion
 from pml.loader.lockfile import IntegrityApprovalRequired
 from pml.loader.needs import Needs
 from pml.model import Need, Progress
-from pml.ports import OnProgress
+from pml.ports import OnProgress, Provisions
 from pml.redaction import Redactor
 
 
@@ -71,14 +74,17 @@ class Provided:
             return
 
 
-def provisions_of(setup: Setup, opened: Opened) -> Provided:
+def provisions_of(setup: Setup, opened: Opened) -> Provisions:
     """Give who knows what is lacking in a workspace."""
-    parts: list[Part] = [MissingKeys(setup), MissingPackages(setup, opened.redactor)]
+    parts: list[Part] = [MissingKeys(setup)]
+    if not setup.frozen:  # else a start without its package fails, and no registry is asked
+        parts.append(MissingPackages(setup, opened.redactor))
     if opened.capabilities is not None:
         parts.append(ChangedCapabilities(opened.capabilities))
     if opened.registry is not None:
         parts.append(RegistryNeeds(setup, opened, opened.registry))
-    return Provided(parts)
+    parts.append(ChangedTools(opened.pinned, opened.redactor))
+    return FrozenProvisions(Provided(parts)) if setup.frozen else Provided(parts)
 
 
 class MissingKeys:

@@ -17,10 +17,12 @@ from pml.assembly.cloud import opened_cloud
 from pml.assembly.confining import confined_command, remove_temporary
 from pml.assembly.handing import HandedKeys
 from pml.assembly.making import Making
+from pml.assembly.pinning import Pinning
 from pml.assembly.registry import RegistryServers
 from pml.assembly.setup import Setup
 from pml.audit import Audit
 from pml.backends.capability import Capabilities
+from pml.backends.pinned import PinnedBackend
 from pml.backends.servers import Servers, UnusableBackend
 from pml.backends.shell import ShellBackend
 from pml.backends.std import std_backends
@@ -72,6 +74,9 @@ class Opened:
     registry: RegistryServers | None = None
     """Servers that registries describe, if there is a registry or a lockfile."""
 
+    pinned: Mapping[str, PinnedBackend] = dataclasses.field(default_factory=dict)
+    """Configured servers, whose tools stay what they were until a human says otherwise."""
+
 
 @contextlib.asynccontextmanager
 async def opened_servers(
@@ -84,7 +89,8 @@ async def opened_servers(
     observer = AuditingObserver(audit, observer, redactor)
     failure: Exception | None = None
     async with anyio.create_task_group() as tasks, contextlib.AsyncExitStack() as stack:
-        making = Making(setup, tasks, stack, observer, requests, redactor)
+        pinning = Pinning(setup, audit)
+        making = Making(setup, tasks, stack, observer, requests, redactor, pinning)
         backends = [await making.backend(server) for server in setup.servers]
         backends += [UnusableBackend(*one) for one in setup.config.unusable.items()]
         backends += _builtins(setup, {backend.name for backend in backends}, observer)
@@ -106,7 +112,8 @@ async def opened_servers(
             if registry is not None:
                 registry.join(servers)
             composer = Capabilities(opened.usable, seconds) if opened.access else None
-            yield Opened(servers, audit, redactor, composer, registry)
+            pinned = {one.name: one for one in backends if isinstance(one, PinnedBackend)}
+            yield Opened(servers, audit, redactor, composer, registry, pinned)
         except Exception as error:  # noqa: BLE001 - raised below: a task group would wrap it
             failure = error
         finally:

@@ -35,6 +35,9 @@ class Setup:
     loaded: Loaded | None = None
     """What was read of the file, for a verdict of Always to be added to."""
 
+    frozen: bool = False
+    """Nothing new is locked, pinned or installed: a call that needs it fails."""
+
     mark: str = dataclasses.field(default_factory=lambda: secrets.token_hex(4), compare=False)
     """Tells the temporary folders of two setups in one process apart: one may end first."""
 
@@ -54,7 +57,9 @@ class Prepared:
     warnings: tuple[str, ...] = ()
 
 
-def prepare(workspace: Workspace, environ: Mapping[str, str], home: Path) -> Prepared:
+def prepare(
+    workspace: Workspace, environ: Mapping[str, str], home: Path, *, frozen: bool = False
+) -> Prepared:
     """Read what of a workspace's configuration may be used now; without a file, the defaults.
 
     Raises a `ConfigError` for a file that cannot be used at all.
@@ -63,6 +68,7 @@ def prepare(workspace: Workspace, environ: Mapping[str, str], home: Path) -> Pre
     keys = Keys(environ, workspace.path)
     loaded, effect = load_trusted(workspace.path, environ_with(keys), home, keys)
     root = effect.config.workspace or workspace.path
-    setup = Setup(root, effect.config, probe(environ), environ, home, state, keys.used, loaded)
+    facts = root, effect.config, probe(environ), environ, home, state, keys.used, loaded
+    setup = Setup(*facts, frozen=frozen)
     own = (workspace.warning,) if workspace.warning else ()
     return Prepared(setup, effect, (*own, *keys.warnings))

@@ -67,13 +67,16 @@ class Workshop:
         home: Path,
         observer: Observer,
         tasks: anyio.abc.TaskGroup,
+        *,
+        frozen: bool = False,
     ) -> None:
-        """Read nothing yet."""
+        """Read nothing yet; `frozen`: nothing new is locked, pinned or installed."""
         self._workspace = workspace
         self._environ = environ
         self._home = home
         self._observer = observer
         self._tasks = tasks
+        self._frozen = frozen
         self._seen: Seen | None = None
         self._files: tuple[Path, ...] = ()
         self._prepared: Prepared | None = None
@@ -103,7 +106,7 @@ class Workshop:
             if self._bench is not None and seen == self._seen:
                 return
             self._bench = None
-            made = prepare(self._workspace, self._environ, self._home)
+            made = prepare(self._workspace, self._environ, self._home, frozen=self._frozen)
             before = self._prepared.setup if self._prepared else None
             locked = _stamp(self._workspace.path / LOCKFILE)
             same = before is not None and _same_servers(before, made.setup)
@@ -176,11 +179,16 @@ class Workshop:
 
 @contextlib.asynccontextmanager
 async def opened_workshop(
-    workspace: Workspace, environ: Mapping[str, str], home: Path, observer: Observer
+    workspace: Workspace,
+    environ: Mapping[str, str],
+    home: Path,
+    observer: Observer,
+    *,
+    frozen: bool = False,
 ) -> AsyncIterator[Workshop]:
     """Give a workshop; close its servers at the end."""
     async with anyio.create_task_group() as tasks:
-        yield Workshop(workspace, environ, home, observer, tasks)
+        yield Workshop(workspace, environ, home, observer, tasks, frozen=frozen)
         tasks.cancel_scope.cancel()
 
 

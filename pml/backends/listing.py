@@ -7,7 +7,8 @@ One bad definition costs itself and no other. A tool is kept if it can be called
 - `type` is "object". A *missing* type is written in, the one repair there is: the arguments of a
   call are always an object, so it can mean nothing else, and clients that check lose the whole
   list over it. Any other type is a tool that nobody could call, and skipped;
-- it is JSON (no NaN, no lone surrogate), at most `MOST_DEFINITION_BYTES` of it.
+- it is JSON (no NaN, no lone surrogate), at most `MOST_DEFINITION_BYTES` of it, nested at most
+  `MOST_DEPTH` deep: whoever reads it later has less of the stack left than we have here.
 
 Everything else that a server says is kept as it came: the definition's hash is what gets pinned.
 """
@@ -30,6 +31,9 @@ MOST_LISTING_BYTES = 16 << 20
 
 MOST_NAME_CHARACTERS = 128
 """As in the MCP specification, and in the tool ids of the sandbox."""
+
+MOST_DEPTH = 64
+"""Of objects and lists within each other; far below what JSON readers take."""
 
 _SHOWN_CHARACTERS = 100  # of the name of a tool that is skipped
 
@@ -66,7 +70,25 @@ def _weighed(definition: object) -> tuple[int, str | None]:
         return 0, "its definition is not JSON"
     if size > MOST_DEFINITION_BYTES:
         return size, f"its definition is larger than {MOST_DEFINITION_BYTES >> 10} KiB"
+    if _is_deep(definition):
+        return size, f"its definition is nested more than {MOST_DEPTH} deep"
     return size, None
+
+
+def _is_deep(value: object) -> bool:
+    """Say whether it is nested too deep, level by level: it must not use up the stack itself."""
+    level = [value]
+    for _ in range(MOST_DEPTH + 1):
+        inner: list[object] = []
+        for one in level:
+            if isinstance(one, dict):
+                inner += one.values()
+            elif isinstance(one, list):
+                inner += one
+        if not inner:
+            return False
+        level = inner
+    return True
 
 
 def _fault(definition: object) -> str | None:

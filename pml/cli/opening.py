@@ -61,7 +61,11 @@ class ConsoleObserver:
 
 
 def prepared(
-    console: Console, environ: Mapping[str, str], *, needs_trust: bool = False
+    console: Console,
+    environ: Mapping[str, str],
+    *,
+    needs_trust: bool = False,
+    frozen: bool = False,
 ) -> "Setup | None":
     """Give what of the workspace's configuration may be used now; None if there never was one.
 
@@ -77,7 +81,7 @@ def prepared(
         return None
     from pml.assembly import prepare  # noqa: PLC0415 - see above
 
-    made = prepare(workspace, environ, home)
+    made = prepare(workspace, environ, home, frozen=frozen)
     if needs_trust:
         made.effect.raise_if_untrusted()
     for warning in made.warnings:

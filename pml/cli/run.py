@@ -53,6 +53,11 @@ Memory = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Say yes to every question of this run.")]
 
+Frozen = Annotated[
+    bool,
+    typer.Option("--frozen", help="For CI: fail where something new would be asked."),
+]
+
 
 def run(  # noqa: PLR0913 - one parameter per option is typer's way
     context: typer.Context,
@@ -66,6 +71,7 @@ def run(  # noqa: PLR0913 - one parameter per option is typer's way
     cpu: Cpu = None,
     memory: Memory = None,
     yes: Yes = False,
+    frozen: Frozen = False,
     as_json: AsJson = False,
 ) -> int:
     """Run a program in a fresh sandbox and print its result.
@@ -84,7 +90,7 @@ def run(  # noqa: PLR0913 - one parameter per option is typer's way
         return _refuse(console, error, args or "", as_json=as_json)
     request = _Wanted(source, data, call, limits, [_mount(text) for text in mounts or ()])
     try:
-        ended = _execute(request, console, yes=yes)
+        ended = _execute(request, console, yes=yes, frozen=frozen)
     except PmlError as error:
         return _refuse(console, error, "", as_json=as_json)
     return print_run(console, ended, source, as_json=as_json)
@@ -98,7 +104,7 @@ class _Wanted(NamedTuple):
     mounts: "list[Mount]"
 
 
-def _execute(wanted: _Wanted, console: Console, *, yes: bool) -> "Run":
+def _execute(wanted: _Wanted, console: Console, *, yes: bool, frozen: bool) -> "Run":
     import anyio  # noqa: PLC0415 - as below
 
     from pml.execution.runner import Request, execute  # noqa: PLC0415 - 100 ms, only to run
@@ -106,7 +112,7 @@ def _execute(wanted: _Wanted, console: Console, *, yes: bool) -> "Run":
     source, data, call, limits, mounts = wanted
     _refuse_state(mounts)
     request = Request(source.program, data, call, limits, tuple(mounts), source.name)
-    setup = prepared(console, process_environment())
+    setup = prepared(console, process_environment(), frozen=frozen)
     if setup is None:
         return anyio.run(execute, request)
     from pml.execution.masking import masked  # noqa: PLC0415 - as above

@@ -29,6 +29,10 @@ def stdio(
         typer.Option(metavar="PATTERN", help="Offer these tools by name too; repeatable."),
     ] = None,
     only: Annotated[bool, typer.Option("--only", help="Offer only what is exposed.")] = False,
+    frozen: Annotated[
+        bool,
+        typer.Option("--frozen", help="For CI: fail where something new would be asked."),
+    ] = False,
 ) -> int:
     """Serve an MCP client on stdin and stdout, until it hangs up.
 
@@ -46,15 +50,15 @@ def stdio(
     words = LossyText(console.stderr.fileno())
     console = dataclasses.replace(console, stderr=cast("TextIO", words))
     with claimed_streams() as streams, contextlib.redirect_stderr(words):
-        anyio.run(_serve, console, streams, patterns, only)
+        anyio.run(_serve, console, streams, (patterns, only), frozen)
     return DONE
 
 
 async def _serve(
     console: Console,
     streams: tuple[int, int],
-    patterns: tuple[str, ...],
-    only: bool,
+    offered: tuple[tuple[str, ...], bool],
+    frozen: bool,
 ) -> None:
     from pml.assembly.workshop import opened_workshop  # noqa: PLC0415 - half a second
     from pml.gateway import Options, serve  # noqa: PLC0415
@@ -66,10 +70,11 @@ async def _serve(
     if workspace.warning:
         console.warning(workspace.warning)
     key = made_key(state_folder(environ, home))
-    options = Options(__version__, key, patterns, only)
+    options = Options(__version__, key, *offered)
     gc.freeze()
     gc.enable()
-    async with opened_workshop(workspace, environ, home, _Log(console)) as workshop:
+    opening = opened_workshop(workspace, environ, home, _Log(console), frozen=frozen)
+    async with opening as workshop:
         await serve(workshop, options, console.warning, streams)
 
 

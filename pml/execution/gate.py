@@ -205,12 +205,21 @@ class Gate:
         return await self._allowed(call, arguments, approval)
 
     async def _allowed(self, call: Call, arguments: str, approval: Approval) -> Any:
-        """Make a call that the human allowed, unless it was made, or is denied by now."""
+        """Make a call that the human allowed, unless it was made, is denied or lacks something."""
         entry = self._known(call, arguments)
         if entry is not None:
             return await _as_value(lambda: self._from_journal(entry))
         denied = self._denied(call, arguments)
-        return denied or await self._carried_out(call, arguments, approval.id)
+        if denied is not None:
+            return denied
+        try:
+            need = await self.lacks(call.tool)  # the word may be hours old
+        except PmlError as error:
+            return as_tool_error(error)
+        if need is not None:
+            self._ask(call, arguments, Asked(need=need))
+            return SUSPEND
+        return await self._carried_out(call, arguments, approval.id)
 
     def _denied(self, call: Call, arguments: str) -> ToolError | None:
         """Give why a call that waited is denied by now, if so."""
@@ -240,11 +249,7 @@ class Gate:
         if approval.kind == "keys" or provisions is None:
             return await self._answer(call)  # a key is no word on the call: the policy decides
         await provisions.provide(call.tool, approval.token)
-        need = await self.lacks(call.tool)
-        if need is None:
-            return await self._allowed(call, arguments, approval)
-        self._ask(call, arguments, Asked(need=need))
-        return SUSPEND
+        return await self._allowed(call, arguments, approval)
 
     def _remember(self, tool: str) -> None:
         """Make Always last; where that fails, the yes to this call holds all the same."""

@@ -26,6 +26,9 @@ _APPROVAL_TYPES = {
 }
 """As a machine is told what kind of word is wanted; the other kinds are called what they are."""
 
+_FOR_PEOPLE = "details"
+"""A stranger's own words, shown to the human who decides about them: a model may read a report."""
+
 
 def run_report(run: Run) -> dict[str, Any]:
     """Give the report of a run that has ended, or that waits."""
@@ -62,7 +65,8 @@ def _question(one: Approval) -> dict[str, Any]:
         "line": one.line,
     }
     if one.need is not None:
-        facts |= {**one.need, "workflowId": one.run, "description": one.reason}
+        told = {name: value for name, value in one.need.items() if name != _FOR_PEOPLE}
+        facts |= {**told, "workflowId": one.run, "description": one.reason}
     return facts
 
 

@@ -65,7 +65,16 @@ class _Life:
         self.session: Session | None = None
         self.error: PmlError | None = None
         self.process: ServerProcess | None = None
+        self.listing: Listing | None = None
+        self.changes = 0  # how often it said that its tools changed
+        self.listed_changes = -1  # as it had said when they were last asked for
         self.users = 0
+
+    def changed(self) -> None:
+        self.changes += 1
+
+    def current_listing(self) -> Listing | None:
+        return self.listing if self.listed_changes == self.changes else None
 
     def is_usable(self) -> bool:
         return not self.closing.is_set() and not self.over.is_set() and self.error is None
@@ -102,7 +111,6 @@ class StdioBackend:
         self._life: _Life | None = None
         self._crashes: deque[float] = deque()
         self._error: PmlError | None = None
-        self._listing: Listing | None = None
         self._listed = anyio.Lock()
         self._used = 0.0
         self._closed = False
@@ -113,15 +121,23 @@ class StdioBackend:
         return self._name
 
     async def list_tools(self) -> Listing:
-        """Give the tools; asked for once, and again after the server said that they changed."""
-        listing = self._listing
+        """Give the tools; asked for once, and again after the server said that they changed.
+
+        What an earlier process listed says nothing of the next: it may be another program by now.
+        """
+        life = self._life
+        listing = life.current_listing() if life is not None and life.is_usable() else None
         if listing is not None:
             return listing
         async with self._listed:
-            while self._listing is None:
-                with self._using(await self._alive()) as session:
-                    self._listing = await session.list_tools(self._patience.start_seconds)
-            return self._listing
+            life = await self._alive()
+            listing = life.current_listing()
+            if listing is None:
+                changes = life.changes  # what it says from now on, the list may not tell
+                with self._using(life) as session:
+                    listing = await session.list_tools(self._patience.start_seconds)
+                life.listing, life.listed_changes = listing, changes
+            return listing
 
     async def call_tool(
         self,
@@ -151,13 +167,14 @@ class StdioBackend:
         process = self._life.process if self._life else None
         confined = process.confined if process else None
         session = self._life.session if self._life else None
+        listing = self._life.listing if self._life else None
         return ServerStatus(
             self._name,
             "stdio",
             self._state(),
             confined.level if confined else self._level,
             pid=process.pid if process else None,
-            tools=len(self._listing.tools) if self._listing else None,
+            tools=len(listing.tools) if listing else None,
             protocol=session.protocol if session else None,
             error=self._error.message if self._error else None,
             missing=confined.missing if confined else (),
@@ -255,7 +272,7 @@ class StdioBackend:
                 process.stdout,
                 process.stdin,
                 answer=self._roles.answer,
-                notified=notification_handler(self._forget_listing, self._log),
+                notified=notification_handler(life.changed, self._log),
                 junk=lambda text: self._log("warning", text),
             )
             async with connection, anyio.create_task_group() as tasks:
@@ -277,7 +294,6 @@ class StdioBackend:
             self._fail(life, self._as_start_error(error, life))
             return
         life.session = session
-        self._listing = None
         self._error = None
         self._used = time.monotonic()
         self._observer.ready(self._name)
@@ -330,9 +346,6 @@ class StdioBackend:
                 return
             with anyio.move_on_after(max(left, _LOOK_SECONDS)):
                 await life.closing.wait()
-
-    def _forget_listing(self) -> None:
-        self._listing = None
 
     def _log(self, level: str, text: str) -> None:
         self._observer.logged(self._name, level, text)
