@@ -2,7 +2,8 @@
 
 Both are answered as plain JSON before the SDK would turn them into typed objects and back: a
 server's own content passes unchanged, and a call costs a third less. What the SDK would add for
-the stateless era is added here. `requestState` is sealed by the SDK's own boundary.
+the stateless era is added here. `requestState` is sealed by the SDK's own boundary, and counts for
+as long as a run waits.
 """
 
 import contextlib
@@ -24,6 +25,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
 from pml.errors import PmlError
+from pml.execution.workflows import LIFETIME_SECONDS
 from pml.gateway import calls
 from pml.gateway.asking import Context, is_modern
 from pml.gateway.bench import Bench, Benches
@@ -34,7 +36,6 @@ from pml.gateway.offering import Offer
 from pml.gateway.transport import Told, opened_wire
 
 NAME = "pml"
-_STATE_SECONDS = 3600.0  # a human may take so long before a 2026 client's retry
 _SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 
 _TOOLS: Mapping[str, Callable[[Call], Awaitable[Result]]] = {
@@ -152,7 +153,7 @@ def _server(options: Options, front: Front, words: str) -> Server[Any]:
         on_call_tool=_unused,
         on_subscriptions_listen=ListenHandler(front.bus),
     )
-    security = RequestStateSecurity(keys=[options.key], ttl=_STATE_SECONDS)
+    security = RequestStateSecurity(keys=[options.key], ttl=LIFETIME_SECONDS)
     server.middleware[:] = [RequestStateBoundary(security, default_audience=NAME), front]
     return server
 

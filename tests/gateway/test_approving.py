@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mcp.server.request_state import AESGCMRequestStateCodec
+
+from pml.trust.key import made_key
 
 from .conftest import Workspace, accepting, connected
 
@@ -175,6 +178,33 @@ async def test_a_sealed_state_counts_for_its_own_call_alone(workspace: Workspace
         assert done["structuredContent"]["result"] == "two"
         replayed = await client.request("tools/call", params)
         assert replayed["isError"] is True
+    assert workspace.effects == ["two"]
+
+
+async def test_a_sealed_state_counts_for_as_long_as_its_run_waits(workspace: Workspace) -> None:
+    """Or the human's word of tomorrow is refused although the run is still there."""
+    workspace.configure()
+    async with connected(workspace, modern=True, answer=nobody) as client:
+        params = {"name": "execute", "arguments": {"code": CALL}}
+        asked = await client.request("tools/call", params)
+    codec = AESGCMRequestStateCodec([made_key(workspace.state)])
+    claims = json.loads(codec.unseal(asked["requestState"]))
+    [run] = workspace.state.glob("workspaces/*/runs/*/run.json")
+    waiting = json.loads(run.read_bytes().partition(b"\n")[2])
+    assert claims["exp"] >= waiting["expires"]
+
+
+async def test_a_client_that_lost_its_state_goes_on_with_the_workflow(
+    workspace: Workspace,
+) -> None:
+    workspace.configure()
+    async with connected(workspace, modern=True, answer=accepting("yes")) as client:
+        params = {"name": "execute", "arguments": {"code": CALL}}
+        asked = await client.request("tools/call", params)
+        run = asked["_meta"]["workflowId"]
+        assert run != asked["requestState"]
+        facts = await client.facts("continue_workflow", workflowId=run)
+    assert facts["result"] == "two"
     assert workspace.effects == ["two"]
 
 
