@@ -118,6 +118,10 @@ class Gate:
         if self.journal is not None:
             self.journal.close()
 
+    def note_let_go(self, run: str) -> None:
+        """Write down that another run, which nobody answered, made room for this one."""
+        self._rights.audit.note("run_ended", {"run": run, "outcome": "expired"})
+
     async def answer(self, call: Call) -> Any:
         """Answer a call of the guest; what goes wrong rejects it there."""
         try:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp.server.request_state import AESGCMRequestStateCodec
 
+from pml.execution.workflows import MOST_RUNS
 from pml.trust.key import made_key
 
 from .conftest import Workspace, accepting, connected
@@ -304,3 +305,22 @@ async def test_a_retry_after_an_answer_in_a_terminal_collects_the_outcome(
     facts = result["structuredContent"]
     assert (facts.get("result") or facts["did"]) == "two"
     assert workspace.effects == ["two"]
+
+
+async def test_questions_that_nobody_answers_do_not_keep_the_next_from_the_human(
+    workspace: Workspace,
+) -> None:
+    """Attack: a program in a loop asks a hundred times; then nothing could be asked for a week."""
+    workspace.configure()
+    async with connected(workspace) as client:
+        waiting = [await client.facts("execute", code=CALL) for _ in range(MOST_RUNS + 1)]
+        assert {facts["status"] for facts in waiting} == {"approval_required"}
+        oldest = await client.facts("continue_workflow", workflowId=waiting[0]["workflowId"])
+        assert oldest["code"] == "workflow_unknown"
+    assert len(list(workspace.state.glob("workspaces/*/runs/*"))) == MOST_RUNS
+    [audit] = workspace.state.glob("workspaces/*/audit.jsonl")
+    lines = [json.loads(line) for line in audit.read_text(encoding="utf-8").splitlines()]
+    ended = [line for line in lines if line["event"] == "run_ended"]
+    assert [line["facts"] for line in ended] == [
+        {"run": waiting[0]["workflowId"], "outcome": "expired"}
+    ]
