@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pml.audit import argument_hash
+from pml.backends.errors import ServerUnknownError, ToolUnknownError
 from pml.backends.results import error_result, result_of
 from pml.errors import CallDeniedError, PmlError
 from pml.execution.approvals import Approval, Verdict
@@ -173,8 +174,15 @@ class Gate:
         provisions = self._rights.provisions
         need = await provisions.need(tool) if provisions is not None else None
         if need is None:
-            self._rights.tools.check(tool)  # what cannot be called is not asked about
+            try:
+                self._rights.tools.check(tool)  # what cannot be called is not asked about
+            except ServerUnknownError as error:
+                raise error.among(self._is_visible) from None
         return need
+
+    def _is_visible(self, tool: str) -> bool:
+        """Say whether a tool may be named to the program: what is denied may not."""
+        return self._rights.decide(tool).outcome != Outcome.DENY
 
     def _ask(self, call: Call, arguments: str, asked: Asked) -> None:
         rule = asked.decision.rule if asked.decision else None
@@ -323,7 +331,10 @@ class Gate:
         """Have the call made: by a server, or by a program whose calls come back here."""
         composer, tools = self._rights.composer, self._rights.tools
         if composer is None or not composer.composes(call.tool):
-            return await (tools.call_raw if self._raw else tools.call)(call.tool, call.args)
+            try:
+                return await (tools.call_raw if self._raw else tools.call)(call.tool, call.args)
+            except ToolUnknownError as error:
+                raise error.among(self._is_visible) from None
         gate, depth = self._within(call), len(self.chain)
         making = composer.call(call.tool, call.args, gate.answer, depth=depth)
         return await self._composed(call, gate, making)

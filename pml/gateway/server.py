@@ -34,6 +34,7 @@ from pml.gateway.definitions import ABORT, CONTINUE, DISCOVER, EXECUTE, definiti
 from pml.gateway.exposing import definition
 from pml.gateway.offering import Offer
 from pml.gateway.transport import Told, opened_wire
+from pml.model import Outcome
 
 NAME = "pml"
 _SERVER_INFO = "io.modelcontextprotocol/serverInfo"
@@ -138,7 +139,10 @@ async def serve(benches: Benches, options: Options, told: Told, streams: tuple[i
 async def _instructions(benches: Benches) -> str:
     try:
         async with benches.using() as bench:
-            return instructions(bench.catalog.names, bench.notes)
+            decide = bench.rights.decide
+            names = bench.catalog.names
+            seen = [name for name in names if decide(f"{name}:*").outcome is not Outcome.DENY]
+            return instructions(seen, bench.notes)
     except PmlError as error:
         return instructions((), [f"{error.message}" + (f" ({error.hint})" if error.hint else "")])
 
