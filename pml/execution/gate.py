@@ -52,6 +52,9 @@ class Rights:
     provisions: Provisions | None = None
     """Who brings what a call lacks; without it such a call fails."""
 
+    check_tool: Callable[[str], Awaitable[None]] | None = None
+    """Raises if a server whose tools are known has no such tool: the human is not asked."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Asked:
@@ -144,6 +147,8 @@ class Gate:
         need = await self.lacks(call.tool)
         asks, reason = self._doubts(call, decision)
         if need is not None or (asks and call.tool not in self._always):
+            if need is None:
+                await self._check_tool(call.tool)
             self._ask(call, arguments, Asked(decision, reason, need))
             return SUSPEND
         return await self._carry_out(call, arguments, by=decision.rule)
@@ -179,6 +184,14 @@ class Gate:
             except ServerUnknownError as error:
                 raise error.among(self._is_visible) from None
         return need
+
+    async def _check_tool(self, tool: str) -> None:
+        if self._rights.check_tool is None:
+            return
+        try:
+            await self._rights.check_tool(tool)
+        except ToolUnknownError as error:
+            raise error.among(self._is_visible) from None
 
     def _is_visible(self, tool: str) -> bool:
         """Say whether a tool may be named to the program: what is denied may not."""

@@ -18,6 +18,7 @@ from .conftest import Workspace, accepting, connected
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 from terminal import Terminal  # type: ignore[import-not-found]
 
+NAMING = Path(__file__).with_name("naming_server.py")
 ERAS = pytest.mark.parametrize("modern", [False, True], ids=["2025", "2026"])
 CALL = "try { return (await mcp.counter.two({to: 'ada'})).did } catch (e) { return e.code }"
 
@@ -324,3 +325,59 @@ async def test_questions_that_nobody_answers_do_not_keep_the_next_from_the_human
     assert [line["facts"] for line in ended] == [
         {"run": waiting[0]["workflowId"], "outcome": "expired"}
     ]
+
+
+UNKNOWN = "try { await mcp.counter.thre({}) } catch (e) { return [e.code, e.message] }"
+
+
+@ERAS
+async def test_the_human_is_not_asked_about_a_tool_that_a_listed_server_does_not_have(
+    workspace: Workspace, modern: bool
+) -> None:
+    workspace.configure(permissions={"allow": ["counter:one"], "deny": ["counter:two"]})
+    code = f"await mcp.counter.one({{}}); {UNKNOWN}"
+    async with connected(workspace, modern=modern, answer=accepting("yes")) as client:
+        running = (await client.facts("execute", code=code))["result"]
+    assert running[0] == "tool_unknown"
+    assert running[1].endswith("did you mean counter:three?")
+    async with connected(workspace, modern=modern, answer=accepting("yes")) as client:
+        built_in = "try { await mcp.shell.exe({}) } catch (e) { return e.code }"
+        assert (await client.facts("execute", code=built_in))["result"] == "tool_unknown"
+        await client.facts("discover", pattern="counter:*")
+    async with connected(workspace, modern=modern, answer=accepting("yes")) as kept:
+        assert (await kept.facts("execute", code=UNKNOWN))["result"] == running
+    assert client.asked == kept.asked == []
+    assert workspace.effects == ["one"]
+
+
+async def test_a_tool_that_came_after_the_list_was_kept_is_asked_about(
+    workspace: Workspace,
+) -> None:
+    """Or a server that offers more after a login could never be used again."""
+    names = workspace.path / "names"
+    names.write_text("one", encoding="utf-8")
+    workspace.servers["naming"] = {
+        "command": sys.executable, "args": [str(NAMING), "${workspace}"],
+        "sandbox": {"fsRead": ["${workspace}"]},
+    }  # fmt: skip
+    workspace.configure()
+    async with connected(workspace) as client:
+        assert len((await client.facts("discover", pattern="naming:*"))["tools"]) == 1
+    names.write_text("one two", encoding="utf-8")
+    async with connected(workspace) as client:
+        facts = await client.facts("execute", code="await mcp.naming.two({})")
+    assert facts["status"] == "approval_required"
+    [audit] = workspace.state.glob("workspaces/*/audit.jsonl")
+    started = '"server_started","facts":{"server":"naming"'
+    assert audit.read_text(encoding="utf-8").count(started) == 2  # it was asked again
+
+
+async def test_a_tool_of_a_server_that_was_never_listed_is_asked_about_before_it_starts(
+    workspace: Workspace,
+) -> None:
+    workspace.configure()
+    async with connected(workspace) as client:
+        waiting = await client.facts("execute", code=UNKNOWN)
+    assert waiting["status"] == "approval_required"
+    [audit] = workspace.state.glob("workspaces/*/audit.jsonl")
+    assert "server_started" not in audit.read_text(encoding="utf-8")
