@@ -43,6 +43,8 @@ def private_folder(path: Path) -> Path:
             one.mkdir(mode=0o700)
         except FileExistsError:
             continue
+        except NotADirectoryError:
+            raise PlaceUnsafeError(in_the_way(path), "it is no folder") from None
         except OSError as error:
             raise PlaceUnsafeError(path, error.strerror or str(error)) from None
     facts = path.lstat()
@@ -53,6 +55,11 @@ def private_folder(path: Path) -> Path:
     if facts.st_mode & 0o077:
         path.chmod(0o700)
     return path
+
+
+def in_the_way(path: Path) -> Path:
+    """Give what is there of a path that cannot be made: itself, or the nearest above it."""
+    return next(one for one in (path, *path.parents) if os.path.lexists(one))
 
 
 def emptied_folder(path: Path) -> Path:

@@ -63,7 +63,10 @@ def confined(setup: Setup, server: StdioServerConfig, start: Start | None = None
 
 
 def confined_command(setup: Setup, command: str) -> Confined:
-    """Say how `shell:exec` starts a command: it may write the workspace, and nothing else."""
+    """Say how `shell:exec` starts a command: it may write the workspace, and nothing else.
+
+    At level full it does not see the files of the workspace that look secret.
+    """
     folder = _folder(setup, SHELL)
     places = Places(
         setup.workspace,
@@ -73,7 +76,12 @@ def confined_command(setup: Setup, command: str) -> Confined:
     )
     return confine(
         Program("/bin/sh", ("-c", f"exec 2>&1\n{command}")),
-        Grants(fs_read=(setup.workspace,), fs_write=(setup.workspace,), spawn=True),
+        Grants(
+            fs_read=(setup.workspace,),
+            fs_write=(setup.workspace,),
+            spawn=True,
+            hides_secrets=True,
+        ),
         places,
         support=setup.support,
         environ=setup.environ,

@@ -64,7 +64,10 @@ class QuestionWords:
         return f"{text[:_ARGUMENT_CHARACTERS]}… ({more} more characters)" if more > 0 else text
 
     def level(self, tool: str) -> str:
-        """Give the level of the server's OS sandbox."""
+        """Give the level of the server's OS sandbox; of a built-in, what that leaves open, too."""
         name = tool.partition(":")[0]
-        levels = {status.name: str(status.level) for status in self._servers.status()}
-        return levels.get(name, "")
+        for status in self._servers.status():
+            if status.name == name:
+                missing = status.missing if status.kind == "builtin" else ()
+                return "; ".join((str(status.level), *missing))
+        return ""

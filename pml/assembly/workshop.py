@@ -135,12 +135,16 @@ class Workshop:
     def _made_bench(self, made: Prepared, crew: _Crew) -> Bench:
         setup, opened = made.setup, crew.opened
         began = setup.config.permissions
-        rights = rights_of(setup, opened)
+        rights = dataclasses.replace(
+            rights_of(setup, opened),
+            decide=lambda tool: self._decide(tool, began),
+            check_tool=crew.catalog.check_tool,
+        )
         return Bench(
             setup.workspace,
             setup.config,
             crew.catalog,
-            dataclasses.replace(rights, decide=lambda tool: self._decide(tool, began)),
+            rights,
             store_of(setup),
             QuestionWords(opened),
             opened.redactor,

@@ -16,7 +16,7 @@
 Words of a server are untrusted: capped, control characters escaped.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pml.errors import PmlError
@@ -47,6 +47,13 @@ class ServerUnknownError(BackendError):
             f"no server `{printable(name, 100)}` is configured",
             hint=f"configured in `.pml.json`: {have}",
         )
+        self._name = name
+        self._known = tuple(known)
+
+    def among(self, is_visible: Callable[[str], bool]) -> "ServerUnknownError":
+        """Give the same, naming only servers of which something may be seen."""
+        known = [name for name in self._known if is_visible(f"{name}:*")]
+        return ServerUnknownError(self._name, known)
 
 
 class ToolUnknownError(BackendError):
@@ -60,6 +67,12 @@ class ToolUnknownError(BackendError):
             f"there is no tool `{printable(tool, 200)}`",
             hint=f"did you mean {', '.join(near)}?" if near else "pml tools lists what there is",
         )
+        self._tool = tool
+        self._near = tuple(near)
+
+    def among(self, is_visible: Callable[[str], bool]) -> "ToolUnknownError":
+        """Give the same, naming only tools that may be seen."""
+        return ToolUnknownError(self._tool, list(filter(is_visible, self._near)))
 
 
 class ServerStartError(BackendError):

@@ -156,8 +156,9 @@ def _is_yes(said: str) -> bool:
 
 
 def _carry_out(console: Console, plan: "SetupPlan", *, human: bool, as_json: bool) -> int:
-    from pml.onboarding import trust_written, write_all  # noqa: PLC0415 - as above
+    from pml.onboarding import prepare_trust, trust_written, write_all  # noqa: PLC0415 - as above
 
+    prepare_trust(plan, human=human)
     write_all(plan.changes)
     trust_written(plan, datetime.datetime.now(datetime.UTC), human=human)
     waiting = _waiting(plan)

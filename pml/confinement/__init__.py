@@ -25,6 +25,7 @@ from pml.confinement.errors import (
     NetInvalidError,
     PackageRunnerError,
     PrefixTooWideError,
+    SecretsTooManyError,
     ShimError,
     VariableRefusedError,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "PrefixTooWideError",
     "ProcessLimits",
     "Program",
+    "SecretsTooManyError",
     "ShimError",
     "Support",
     "VariableRefusedError",

@@ -64,9 +64,21 @@ def mounts(reach: Reach, protection: Protection, *, cwd: Path, own: tuple[Path, 
         chosen.values(), key=lambda mount: (len(mount.target.parts), mount.target)
     ):
         options += [mount.option, str(mount.source), str(mount.target)]
+    for path in protection.hidden:
+        options += _covered(path)
     if not reach.sees(cwd):
         options += ["--dir", str(cwd)]
     return options
+
+
+def _covered(path: Path) -> list[str]:
+    """Cover a file with a device that cannot be opened, a folder with an empty one.
+
+    To programs that look for a file there is none; those that read it are refused.
+    """
+    if path.is_dir():
+        return ["--tmpfs", str(path), "--remount-ro", str(path)]
+    return ["--ro-bind", "/dev/null", str(path)]
 
 
 def _in_order_of_weight(

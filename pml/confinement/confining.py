@@ -127,7 +127,8 @@ class _Plan:
     def _protection(self) -> Protection:
         if self.level is not Level.FULL:
             return Protection()  # nothing else could keep it
-        return protect(self.reach.writes, [*self.reach.runs, *_own_code()])
+        code = [*self.reach.runs, *_own_code()]
+        return protect(self.reach.writes, code, hides_secrets=self.grants.hides_secrets)
 
     @property
     def _abi(self) -> int:
@@ -235,6 +236,7 @@ def _policy_hash(
         "level": str(level),
         "seccomp": _sha256(policy["seccomp"] or b""),
         "protected": [str(path) for path in protection.read_only],
+        "hidden": [str(path) for path in protection.hidden],
         "environment": sorted(environment),
     }
     return _sha256(json.dumps(told, sort_keys=True, separators=(",", ":")).encode())

@@ -14,6 +14,7 @@ ConfinementError (PmlError)
 ├── GrantLeadsOutError          grant_leads_out: a link in the workspace points elsewhere
 ├── HostsNotEnforceableError    net_hosts: a list of hosts cannot be kept to
 ├── NetInvalidError             net_invalid: what is granted is no port
+├── SecretsTooManyError         secrets_too_many: more files to hide than can be
 └── VariableRefusedError        env_refused: a variable that loads code or is ours to set
 """
 
@@ -193,6 +194,19 @@ class NetInvalidError(ConfinementError):
     def __init__(self, entry: str) -> None:
         """Name it."""
         super().__init__(f"{_shown(entry)} in `net` has no port between 1 and 65535")
+
+
+class SecretsTooManyError(ConfinementError):
+    """More files look secret than can be hidden one by one; showing the rest would be worse."""
+
+    code = "secrets_too_many"
+
+    def __init__(self, found: int, most: int) -> None:
+        """Name both numbers."""
+        super().__init__(
+            f"{found} files of the workspace look secret, {most} at most can be hidden",
+            hint="move them out of the workspace (`.env`, `*.pem`, `*.key` and their like)",
+        )
 
 
 class VariableRefusedError(ConfinementError):

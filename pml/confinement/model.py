@@ -92,6 +92,8 @@ class Grants:
     """Whether it may start processes; threads are always allowed."""
 
     limits: ProcessLimits = dataclasses.field(default_factory=ProcessLimits)
+    hides_secrets: bool = False
+    """Whether files in writable folders that look secret are hidden; only level full can."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from pml.confinement.model import Grants, Level
 
 PROCESS_COUNT = "the number of processes"
 PROTECTED_FILES = "protected files (.git, .pml.json, ...) inside writable folders"
+LOOKS_SECRET = "files that look secret (.env, keys) inside writable folders"  # noqa: S105 - words
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ def _enforced_by_namespaces(facts: Facts) -> Iterator[str]:
     yield "sees no other processes"
     if facts.grants.fs_write:
         yield "protected files that exist stay as they are"
+    if facts.grants.hides_secrets:
+        yield "files that look secret (.env, keys) are not seen"
     if facts.grants.spawn and not facts.root:
         yield PROCESS_COUNT
 
@@ -91,6 +94,8 @@ def _missing(facts: Facts) -> Iterator[str]:
             yield "emptying the user's files"
         if facts.grants.fs_write:
             yield PROTECTED_FILES
+        if facts.grants.hides_secrets:
+            yield LOOKS_SECRET
     if facts.level is Level.FULL and facts.abi == 0:
         yield "the second line of defence (Landlock)"
     yield from _missing_writes(facts)
@@ -103,6 +108,8 @@ def _missing_writes(facts: Facts) -> Iterator[str]:
         yield "protected files that do not exist yet, are links, or get replaced meanwhile"
         if not facts.searched:
             yield "protected files in deep folders"
+            if facts.grants.hides_secrets:
+                yield "files that look secret in deep folders"
     if facts.code_writable and facts.level is not Level.FULL:
         yield "its own program, or PML's, which lies in a writable folder"
 

@@ -77,7 +77,7 @@ class WorkflowBusyError(WorkflowError):
 
 
 class TooManyWorkflowsError(WorkflowError):
-    """No more runs may wait."""
+    """No more runs may wait: none of those that do can go, as they are answered or held."""
 
     code = "too_many_workflows"
 

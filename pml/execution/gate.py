@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pml.audit import argument_hash
+from pml.backends.errors import ServerUnknownError, ToolUnknownError
 from pml.backends.results import error_result, result_of
 from pml.errors import CallDeniedError, PmlError
 from pml.execution.approvals import Approval, Verdict
@@ -90,6 +91,10 @@ class Gate:
         if self.journal is not None:
             self.journal.close()
 
+    def note_let_go(self, run: str) -> None:
+        """Write down that another run, which nobody answered, made room for this one."""
+        self._rights.audit.note("run_ended", {"run": run, "outcome": "expired"})
+
     async def answer(self, call: Call) -> Any:
         """Answer a call of the guest; what goes wrong rejects it there."""
         try:
@@ -111,6 +116,8 @@ class Gate:
         need = await self.lacks(call.tool)
         asks, reason = self._doubts(call, decision)
         if need is not None or (asks and call.tool not in self._always):
+            if need is None:
+                await self._check_tool(call.tool)
             self._ask(call, arguments, Asked(decision, reason, need))
             return SUSPEND
         return await self._carry_out(call, arguments, by=decision.rule)
@@ -141,8 +148,23 @@ class Gate:
         provisions = self._rights.provisions
         need = await provisions.need(tool) if provisions is not None else None
         if need is None:
-            self._rights.tools.check(tool)  # what cannot be called is not asked about
+            try:
+                self._rights.tools.check(tool)  # what cannot be called is not asked about
+            except ServerUnknownError as error:
+                raise error.among(self._is_visible) from None
         return need
+
+    async def _check_tool(self, tool: str) -> None:
+        if self._rights.check_tool is None:
+            return
+        try:
+            await self._rights.check_tool(tool)
+        except ToolUnknownError as error:
+            raise error.among(self._is_visible) from None
+
+    def _is_visible(self, tool: str) -> bool:
+        """Say whether a tool may be named to the program: what is denied may not."""
+        return self._rights.decide(tool).outcome != Outcome.DENY
 
     def _ask(self, call: Call, arguments: str, asked: Asked) -> None:
         rule = asked.decision.rule if asked.decision else None
@@ -296,7 +318,10 @@ class Gate:
         """Have the call made: by a server, or by a program whose calls come back here."""
         composer, tools = self._rights.composer, self._rights.tools
         if composer is None or not composer.composes(call.tool):
-            return await (tools.call_raw if self._raw else tools.call)(call.tool, call.args)
+            try:
+                return await (tools.call_raw if self._raw else tools.call)(call.tool, call.args)
+            except ToolUnknownError as error:
+                raise error.among(self._is_visible) from None
         gate, depth = self._within(call), len(self.chain)
         making = composer.call(call.tool, call.args, gate.answer, depth=depth)
         return await self._composed(call, gate, making)

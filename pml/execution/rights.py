@@ -4,7 +4,7 @@ Made in `pml.assembly`; `gate.py` decides with them.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from pml.model import Decision, Need
 from pml.ports import Composer, Provisions, Recorder, ToolCaller
@@ -28,6 +28,9 @@ class Rights:
 
     provisions: Provisions | None = None
     """Who brings what a call lacks; without it such a call fails."""
+
+    check_tool: Callable[[str], Awaitable[None]] | None = None
+    """Raises if a server whose tools are known has no such tool: the human is not asked."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -251,7 +251,7 @@ class _Waiting:
         stored = dataclasses.replace(self._stored, pending=pending)
         self._gate.close()
         frozen = self._gate.frozen(self._sandbox.snapshot())
-        self._stored = self._office.store.save(stored, frozen)
+        self._stored = self._office.store.save(stored, frozen, let_go=self._gate.note_let_go)
         self._gate.journal = self._office.store.journal(self._stored)
 
     async def _verdicts(self) -> dict[int, Approval]:

@@ -45,7 +45,7 @@ from pml.execution.journal import Journal
 from pml.places import private_folder, write_private
 
 MOST_RUNS = 100
-"""Waiting at once in one workspace: more questions than anyone answers."""
+"""Waiting at once in one workspace: more questions than anyone answers, so the oldest go."""
 
 MOST_OUTCOMES = 100
 """Kept for clients that have not collected them."""
@@ -115,14 +115,19 @@ class RunStore:
         finally:
             os.close(descriptor)
 
-    def save(self, run: StoredRun, snapshot: bytes) -> StoredRun:
-        """Write the next generation of a run; the one before counts until this is whole."""
+    def save(
+        self, run: StoredRun, snapshot: bytes, *, let_go: Callable[[str], None] | None = None
+    ) -> StoredRun:
+        """Write the next generation of a run; the one before counts until this is whole.
+
+        `let_go` hears of runs that nobody answered and that made room for this one.
+        """
         if len(snapshot) > MOST_SNAPSHOT_BYTES:
             raise WorkflowTooLargeError(len(snapshot), MOST_SNAPSHOT_BYTES)
-        if run.generation == 0 and len(self._ids()) >= MOST_RUNS:
-            self.clean()
-            if len(self._ids()) >= MOST_RUNS:
-                raise TooManyWorkflowsError(MOST_RUNS)
+        if run.generation == 0:
+            for gone in self._make_room():
+                if let_go is not None:
+                    let_go(gone)
         saved = dataclasses.replace(
             run,
             generation=run.generation + 1,
@@ -195,7 +200,9 @@ class RunStore:
         except FileExistsError:
             raise ApprovalAnsweredError(approval) from None
         finally:
-            draft.unlink()
+            draft.unlink(missing_ok=True)
+        if not (path.parent / "run.json").exists():  # it was let go, or ended, that very moment
+            raise ApprovalUnknownError(approval)
         return one.answered(verdict, value)
 
     def keep(self, run: StoredRun, report: Mapping[str, Any]) -> None:
@@ -250,6 +257,32 @@ class RunStore:
         for name in expired:
             self.remove(name)
         return len(expired)
+
+    def _make_room(self) -> Iterator[str]:
+        """Let the oldest runs go that nobody answered; give each. Raises if none can go."""
+        excess = len(self._ids()) + 1 - MOST_RUNS
+        if excess <= 0:
+            return
+        excess -= self.clean()
+        for run in self.all()[0]:
+            if excess <= 0:
+                return
+            if self._is_let_go(run.id):
+                excess -= 1
+                yield run.id
+        if excess > 0:
+            raise TooManyWorkflowsError(MOST_RUNS)
+
+    def _is_let_go(self, run: str) -> bool:
+        """Forget a run, unless it has an answer or somebody holds it; say whether."""
+        try:
+            with self.hold(run):
+                if any(one.verdict is not None for one in self.load(run).pending):
+                    return False
+                self.remove(run)
+        except WorkflowError:  # held; or it has ended meanwhile
+            return False
+        return True
 
     def exists(self, run: str) -> bool:
         """Say whether there is such a folder."""

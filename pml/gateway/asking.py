@@ -109,7 +109,10 @@ class ModelHuman:
 
 
 def input_required(questions: Sequence[Approval], run: str) -> dict[str, Any]:
-    """Give the interim result that asks a 2026 client; its state is sealed on its way out."""
+    """Give the interim result that asks a 2026 client; its state is sealed on its way out.
+
+    `workflowId` is for one that loses it: `continue_workflow` goes on with the run all the same.
+    """
     return {
         "resultType": "input_required",
         "inputRequests": {
@@ -125,6 +128,7 @@ def input_required(questions: Sequence[Approval], run: str) -> dict[str, Any]:
             if is_open(question)
         },
         "requestState": run,
+        "_meta": {"workflowId": run},
     }
 
 

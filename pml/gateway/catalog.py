@@ -62,6 +62,19 @@ class Catalog:
             self._recall(server)
         return self._indexed.get(server)
 
+    async def check_tool(self, tool_id: str) -> None:
+        """Raise `ToolUnknownError` if a server whose list is known has no such tool.
+
+        A list that was kept may be old: before it counts against a tool its server is asked.
+        """
+        server, _, name = tool_id.partition(":")
+        is_listed = any(
+            status.name == server and status.tools is not None for status in self.servers.status()
+        )
+        kept = None if is_listed else self.known(server)
+        if is_listed or (kept is not None and name not in {tool.name for tool in kept.tools}):
+            await self.servers.tool(tool_id)
+
     def close(self) -> None:
         """Free the index."""
         self.index.close()

@@ -2,7 +2,8 @@
 
 Both are answered as plain JSON before the SDK would turn them into typed objects and back: a
 server's own content passes unchanged, and a call costs a third less. What the SDK would add for
-the stateless era is added here. `requestState` is sealed by the SDK's own boundary.
+the stateless era is added here. `requestState` is sealed by the SDK's own boundary, and counts for
+as long as a run waits.
 """
 
 import contextlib
@@ -24,6 +25,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
 from pml.errors import PmlError
+from pml.execution.workflows import LIFETIME_SECONDS
 from pml.gateway import calls
 from pml.gateway.asking import Context, is_modern
 from pml.gateway.bench import Bench, Benches
@@ -32,9 +34,9 @@ from pml.gateway.definitions import ABORT, CONTINUE, DISCOVER, EXECUTE, definiti
 from pml.gateway.exposing import definition
 from pml.gateway.offering import Offer
 from pml.gateway.transport import Told, opened_wire
+from pml.model import Outcome
 
 NAME = "pml"
-_STATE_SECONDS = 3600.0  # a human may take so long before a 2026 client's retry
 _SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 
 _TOOLS: Mapping[str, Callable[[Call], Awaitable[Result]]] = {
@@ -137,7 +139,10 @@ async def serve(benches: Benches, options: Options, told: Told, streams: tuple[i
 async def _instructions(benches: Benches) -> str:
     try:
         async with benches.using() as bench:
-            return instructions(bench.catalog.names, bench.notes)
+            decide = bench.rights.decide
+            names = bench.catalog.names
+            seen = [name for name in names if decide(f"{name}:*").outcome is not Outcome.DENY]
+            return instructions(seen, bench.notes)
     except PmlError as error:
         return instructions((), [f"{error.message}" + (f" ({error.hint})" if error.hint else "")])
 
@@ -152,7 +157,7 @@ def _server(options: Options, front: Front, words: str) -> Server[Any]:
         on_call_tool=_unused,
         on_subscriptions_listen=ListenHandler(front.bus),
     )
-    security = RequestStateSecurity(keys=[options.key], ttl=_STATE_SECONDS)
+    security = RequestStateSecurity(keys=[options.key], ttl=LIFETIME_SECONDS)
     server.middleware[:] = [RequestStateBoundary(security, default_audience=NAME), front]
     return server
 

@@ -19,6 +19,13 @@ from pml.trust import Loaded, NothingTrustedError, TrustRecord, load, store_of, 
 from pml.trust.statement import ServerStatement, Statement
 
 
+def prepare_trust(plan: SetupPlan, *, human: bool) -> None:
+    """Raise, before anything is written, if what is to be trusted could not be kept."""
+    if plan.config.before is None or human:
+        around = plan.around
+        store_of(around.workspace, around.environ, around.home).prepare()
+
+
 def trust_written(plan: SetupPlan, now: datetime.datetime, *, human: bool) -> None:
     """Trust what may be of a plan that was carried out; `human`: one has seen it and agreed."""
     around = plan.around

@@ -16,7 +16,8 @@ from typing import Any
 
 import blake3
 
-from pml.places import private_folder
+from pml.errors import PlaceUnsafeError
+from pml.places import in_the_way, private_folder
 from pml.trust.errors import TrustKeyError
 from pml.trust.statement import canonical_json
 
@@ -33,11 +34,16 @@ class NotOursError(ValueError):
 
 
 def read_key(state: Path) -> bytes | None:
-    """Give the key, None if there is none; raise `TrustKeyError` if it is none."""
+    """Give the key, None if there is none; raise `TrustKeyError` if it is none.
+
+    A state that is no folder is a `PlaceUnsafeError`.
+    """
     path = state / KEY_NAME
     try:
         content = read_own(path)
         key = bytes.fromhex(content.decode()) if content is not None else None
+    except NotADirectoryError:
+        raise PlaceUnsafeError(in_the_way(state), "it is no folder") from None
     except (OSError, ValueError) as error:
         raise TrustKeyError(path, _reason(error)) from None
     if key is not None and len(key) != KEY_BYTES:
@@ -52,7 +58,10 @@ def made_key(state: Path) -> bytes:
         return key
     path = private_folder(state) / KEY_NAME
     temporary = path.with_name(f".{KEY_NAME}.{secrets.token_hex(8)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise PlaceUnsafeError(state, _reason(error)) from None
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(secrets.token_hex(KEY_BYTES).encode())

@@ -78,6 +78,12 @@ class Store:
             self._write(record, key)
         return record
 
+    def prepare(self) -> None:
+        """Make the key and the folders; raises why nothing could be kept here."""
+        self.made_key()
+        for folder in (self.path.parent, self._generation.parent):
+            private_folder(folder)
+
     def made_key(self) -> bytes:
         """Give the user's key; make it if there is none."""
         if self._misplaced():

@@ -221,3 +221,33 @@ def test_a_question_that_is_interrupted_or_left_writes_nothing(project: Project)
         asked.answer(keys)
         assert asked.end()[0] == code
     assert project.files() == {}
+
+
+@pytest.mark.parametrize("file", ["", "workspaces", "generations"])
+@pytest.mark.parametrize("below", ["", "/below"])
+def test_a_state_that_cannot_be_kept_is_an_error_before_anything_is_written(
+    project: Project, file: str, below: str
+) -> None:
+    """Or the workspace is half set up: written, and not trusted."""
+    state = project.path.parent / "state"
+    project.environ["PML_STATE"] = f"{state}{below}"
+    in_the_way = Path(f"{state}{below}", file) if file else state
+    in_the_way.parent.mkdir(parents=True, exist_ok=True)
+    in_the_way.write_text("a file", encoding="utf-8")
+    done = project.pml("init", "--yes")
+    assert done.returncode == 1
+    assert f"{in_the_way} cannot hold private state: it is no folder\n" in done.stderr
+    assert "hint: remove it, or name another folder in PML_STATE" in done.stderr
+    assert project.files() == {}
+    in_the_way.unlink()
+    assert project.pml("init", "--yes").returncode == 0
+
+
+def test_a_state_inside_the_workspace_is_an_error_before_anything_is_written(
+    project: Project,
+) -> None:
+    project.environ["PML_STATE"] = str(project.path / "state")
+    done = project.pml("init", "--yes")
+    assert done.returncode == 1
+    assert "it lies in the workspace, which servers may write" in done.stderr
+    assert project.files() == {}

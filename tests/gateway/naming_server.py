@@ -1,9 +1,15 @@
-"""An MCP server whose tools have names that a client would take for one. Stdlib alone."""
+"""An MCP server whose tools have names that a client would take for one. Stdlib alone.
+
+Or the names that a file has, in the folder that it is given.
+"""
 
 import json
 import sys
+from pathlib import Path
 
-NAMES = ("a.b", "a_b", "fine")
+NAMES = ["a.b", "a_b", "fine"]
+if sys.argv[1:]:
+    NAMES = Path(sys.argv[1], "names").read_text(encoding="utf-8").split()
 
 for line in sys.stdin.buffer:
     said = json.loads(line)

@@ -8,12 +8,17 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mcp.server.request_state import AESGCMRequestStateCodec
+
+from pml.execution.workflows import MOST_RUNS
+from pml.trust.key import made_key
 
 from .conftest import Workspace, accepting, connected
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 from terminal import Terminal  # type: ignore[import-not-found]
 
+NAMING = Path(__file__).with_name("naming_server.py")
 ERAS = pytest.mark.parametrize("modern", [False, True], ids=["2025", "2026"])
 CALL = "try { return (await mcp.counter.two({to: 'ada'})).did } catch (e) { return e.code }"
 
@@ -178,6 +183,33 @@ async def test_a_sealed_state_counts_for_its_own_call_alone(workspace: Workspace
     assert workspace.effects == ["two"]
 
 
+async def test_a_sealed_state_counts_for_as_long_as_its_run_waits(workspace: Workspace) -> None:
+    """Or the human's word of tomorrow is refused although the run is still there."""
+    workspace.configure()
+    async with connected(workspace, modern=True, answer=nobody) as client:
+        params = {"name": "execute", "arguments": {"code": CALL}}
+        asked = await client.request("tools/call", params)
+    codec = AESGCMRequestStateCodec([made_key(workspace.state)])
+    claims = json.loads(codec.unseal(asked["requestState"]))
+    [run] = workspace.state.glob("workspaces/*/runs/*/run.json")
+    waiting = json.loads(run.read_bytes().partition(b"\n")[2])
+    assert claims["exp"] >= waiting["expires"]
+
+
+async def test_a_client_that_lost_its_state_goes_on_with_the_workflow(
+    workspace: Workspace,
+) -> None:
+    workspace.configure()
+    async with connected(workspace, modern=True, answer=accepting("yes")) as client:
+        params = {"name": "execute", "arguments": {"code": CALL}}
+        asked = await client.request("tools/call", params)
+        run = asked["_meta"]["workflowId"]
+        assert run != asked["requestState"]
+        facts = await client.facts("continue_workflow", workflowId=run)
+    assert facts["result"] == "two"
+    assert workspace.effects == ["two"]
+
+
 @ERAS
 async def test_only_where_the_users_own_file_says_so_the_model_may_approve(
     workspace: Workspace, modern: bool, monkeypatch: pytest.MonkeyPatch
@@ -274,3 +306,78 @@ async def test_a_retry_after_an_answer_in_a_terminal_collects_the_outcome(
     facts = result["structuredContent"]
     assert (facts.get("result") or facts["did"]) == "two"
     assert workspace.effects == ["two"]
+
+
+async def test_questions_that_nobody_answers_do_not_keep_the_next_from_the_human(
+    workspace: Workspace,
+) -> None:
+    """Attack: a program in a loop asks a hundred times; then nothing could be asked for a week."""
+    workspace.configure()
+    async with connected(workspace) as client:
+        waiting = [await client.facts("execute", code=CALL) for _ in range(MOST_RUNS + 1)]
+        assert {facts["status"] for facts in waiting} == {"approval_required"}
+        oldest = await client.facts("continue_workflow", workflowId=waiting[0]["workflowId"])
+        assert oldest["code"] == "workflow_unknown"
+    assert len(list(workspace.state.glob("workspaces/*/runs/*"))) == MOST_RUNS
+    [audit] = workspace.state.glob("workspaces/*/audit.jsonl")
+    lines = [json.loads(line) for line in audit.read_text(encoding="utf-8").splitlines()]
+    ended = [line for line in lines if line["event"] == "run_ended"]
+    assert [line["facts"] for line in ended] == [
+        {"run": waiting[0]["workflowId"], "outcome": "expired"}
+    ]
+
+
+UNKNOWN = "try { await mcp.counter.thre({}) } catch (e) { return [e.code, e.message] }"
+
+
+@ERAS
+async def test_the_human_is_not_asked_about_a_tool_that_a_listed_server_does_not_have(
+    workspace: Workspace, modern: bool
+) -> None:
+    workspace.configure(permissions={"allow": ["counter:one"], "deny": ["counter:two"]})
+    code = f"await mcp.counter.one({{}}); {UNKNOWN}"
+    async with connected(workspace, modern=modern, answer=accepting("yes")) as client:
+        running = (await client.facts("execute", code=code))["result"]
+    assert running[0] == "tool_unknown"
+    assert running[1].endswith("did you mean counter:three?")
+    async with connected(workspace, modern=modern, answer=accepting("yes")) as client:
+        built_in = "try { await mcp.shell.exe({}) } catch (e) { return e.code }"
+        assert (await client.facts("execute", code=built_in))["result"] == "tool_unknown"
+        await client.facts("discover", pattern="counter:*")
+    async with connected(workspace, modern=modern, answer=accepting("yes")) as kept:
+        assert (await kept.facts("execute", code=UNKNOWN))["result"] == running
+    assert client.asked == kept.asked == []
+    assert workspace.effects == ["one"]
+
+
+async def test_a_tool_that_came_after_the_list_was_kept_is_asked_about(
+    workspace: Workspace,
+) -> None:
+    """Or a server that offers more after a login could never be used again."""
+    names = workspace.path / "names"
+    names.write_text("one", encoding="utf-8")
+    workspace.servers["naming"] = {
+        "command": sys.executable, "args": [str(NAMING), "${workspace}"],
+        "sandbox": {"fsRead": ["${workspace}"]},
+    }  # fmt: skip
+    workspace.configure()
+    async with connected(workspace) as client:
+        assert len((await client.facts("discover", pattern="naming:*"))["tools"]) == 1
+    names.write_text("one two", encoding="utf-8")
+    async with connected(workspace) as client:
+        facts = await client.facts("execute", code="await mcp.naming.two({})")
+    assert facts["status"] == "approval_required"
+    [audit] = workspace.state.glob("workspaces/*/audit.jsonl")
+    started = '"server_started","facts":{"server":"naming"'
+    assert audit.read_text(encoding="utf-8").count(started) == 2  # it was asked again
+
+
+async def test_a_tool_of_a_server_that_was_never_listed_is_asked_about_before_it_starts(
+    workspace: Workspace,
+) -> None:
+    workspace.configure()
+    async with connected(workspace) as client:
+        waiting = await client.facts("execute", code=UNKNOWN)
+    assert waiting["status"] == "approval_required"
+    [audit] = workspace.state.glob("workspaces/*/audit.jsonl")
+    assert "server_started" not in audit.read_text(encoding="utf-8")

@@ -147,3 +147,72 @@ async def test_a_command_that_no_command_line_can_have_is_told_so(
     assert "`command` has a character U+0000" in result["content"][0]["text"]
     [audit] = workspace.state.glob("workspaces/*/audit.jsonl")
     assert '"call_ended"' in audit.read_text(encoding="utf-8")
+
+
+SHELL = "const run = async (command) => (await mcp.shell.exec({command})).output;"
+
+
+def _with_secrets(workspace: Workspace) -> None:
+    files = {".env": "KEY=", ".envrc": "export KEY=", "app/deep/server.key": "", ".aws/config": ""}
+    for name, before in files.items():
+        path = workspace.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{before}canary", encoding="utf-8")
+    (workspace.path / "real").write_text("canary", encoding="utf-8")
+    (workspace.path / "id_rsa").symlink_to("real")
+    (workspace.path / ".env.example").write_text("an example", encoding="utf-8")
+    (workspace.path / "id_card").mkdir()
+    (workspace.path / "id_card" / "a.txt").write_text("a card", encoding="utf-8")
+
+
+async def test_a_command_does_not_see_files_of_the_workspace_that_look_secret(
+    workspace: Workspace,
+) -> None:
+    """Attack: the keys that `pml init` put into `.env` are read, moved away, copied or replaced."""
+    workspace.configure(permissions={"allow": ["shell:exec"]})
+    _with_secrets(workspace)
+    code = (
+        SHELL
+        + """
+    const stolen = [];
+    for (const command of [
+      'cat .env .envrc app/deep/server.key .aws/* id_rsa real',
+      'mv .env a; mv app app2; mv app/deep app/deep2; mv .aws b; cat a app2/*/* app/*/* b/*',
+      'cp -r . "$TMPDIR/copy"; ln .env hard; cat "$TMPDIR"/copy/.e* "$TMPDIR"/copy/*/*/* hard',
+      'umount .env; rm -rf .env app .aws; cat .env app/deep/server.key',
+      'grep -rh can . ; tar c . | grep -a can',
+      'echo changed > .env; : > .aws/config',
+    ]) stolen.push(await run(command));
+    return [stolen, await run('cat .env.example id_card/a.txt; echo new > app/deep/new; cat app/deep/new')]"""
+    )
+    async with connected(workspace) as client:
+        facts = await client.facts("execute", code=code)
+        found = await client.facts("discover", name="shell:exec")
+    stolen, open_ones = facts["result"]
+    assert not [output for output in stolen if "canary" in output]
+    assert open_ones == "an examplea card" + "new\n"
+    assert (workspace.path / ".env").read_text(encoding="utf-8") == "KEY=canary"
+    assert (workspace.path / "app/deep/server.key").read_text(encoding="utf-8") == "canary"
+    assert (workspace.path / ".aws/config").read_text(encoding="utf-8") == "canary"
+    assert "are hidden" in str(found)
+
+
+async def test_where_secret_files_cannot_be_hidden_the_human_and_the_model_are_told(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Attack: without bubblewrap a command reads `.env`, and the question does not say so."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    workspace.configure(permissions={"allow": ["*"]})
+    _with_secrets(workspace)
+    told = "it can read files of the workspace that look secret (.env, private keys)"
+    code = "(await mcp.shell.exec({command: 'read line < .env; echo $line'})).output"
+    async with connected(workspace, answer=accepting("yes")) as client:
+        facts = await client.facts("execute", code=code)
+        found = await client.facts("discover", name="shell:exec")
+        workspace.configure()
+        assert (await client.facts("execute", code=code))["result"] == facts["result"]
+    assert facts["result"] == "KEY=canary\n"
+    assert told in str(found)
+    by_pattern, by_no_rule = (asked["message"] for asked in client.asked)
+    assert f"exactly allows it; {told}" in by_pattern
+    assert f"sandbox    landlock; {told}" in by_no_rule

@@ -199,3 +199,26 @@ async def test_a_typed_tool_that_waits_tells_a_client_that_checks_types_how_to_a
     assert result.structured_content is not None
     assert result.structured_content["status"] == "approval_required"
     assert "pml approve" in result.content[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["execute", "counter__thre"])
+async def test_no_hint_names_what_is_denied(workspace: Workspace, name: str) -> None:
+    """Attack: a program guesses names, and "did you mean" tells it the tools it must not know."""
+    workspace.servers["hidden"] = workspace.servers["counter"]
+    rules = {"allow": ["counter"], "deny": ["counter:three", "hidden"]}
+    workspace.configure(permissions=rules, expose=["counter"])
+    code = "const said = []; for (const [server, tool] of [['counter', 'thre'], ['counter', 'fou'], ['hiden', 'one']]) try { await mcp[server][tool]({}) } catch (e) { said.push([e.code, e.message, e.data]) } return said"
+    arguments = {"code": code} if name == "execute" else {}
+    async with connected(workspace) as client:
+        result = await client.call(name, **arguments)
+        begun = await client.start()
+    told = json.dumps(result["structuredContent"])
+    if name == "execute":
+        assert [one[0] for one in result["structuredContent"]["result"]] == [
+            "tool_unknown", "tool_unknown", "server_unknown",
+        ]  # fmt: skip
+        assert "counter:four" in told
+    assert "three" not in told
+    assert "hidden" not in told
+    assert "hidden" not in begun["instructions"]
+    assert "counter" in begun["instructions"]

@@ -1,6 +1,7 @@
 """`shell:exec`: one command in the workspace, held by the same OS sandbox as a server.
 
-Its reach is what the wiring grants: the workspace to write, no network, no key, a home of its own.
+Its reach is what the wiring grants: the workspace to write, no network, no key, a home of its own;
+files that look secret are hidden where the sandbox can hide them, and the words say where not.
 It always asks unless a rule names it exactly: a pattern that allows much does not mean this.
 """
 
@@ -28,14 +29,15 @@ _EXEC = "exec"
 _DEFAULT_SECONDS = 60.0
 _REST_SECONDS = 0.5  # for what an ended command, or one it left behind, still writes
 _CHUNK_BYTES = 1 << 16
+_HIDES_SECRETS = "full"  # the one level that can
+_READS_SECRETS = "it can read files of the workspace that look secret (.env, private keys)"
+_DESCRIPTION = (
+    "Run a shell command in the workspace, in an OS sandbox: it may write the workspace, has no "
+    "network and {secrets}. Gives the exit code and the output, stdout and stderr as they came."
+)
 _DEFINITION: Mapping[str, Any] = {
     "name": _EXEC,
     "title": "Run a command",
-    "description": (
-        "Run a shell command in the workspace, in an OS sandbox: it may write the workspace, has "
-        "no network and none of the user's keys. Gives the exit code and the output, stdout and "
-        "stderr as they came."
-    ),
     "inputSchema": {
         "type": "object",
         "properties": {
@@ -72,11 +74,16 @@ class ShellBackend:
         """Start nothing. `confine` says how a command is started, or raises why it must not be."""
         self._confine = confine
         self._level = level
+        self._missing = () if level == _HIDES_SECRETS else (_READS_SECRETS,)
         self._slots = anyio.CapacityLimiter(MOST_AT_ONCE)
 
     async def list_tools(self) -> Listing:
-        """Give the one tool."""
-        return listing_of(NAME, [_DEFINITION])
+        """Give the one tool; its words tell the truth of this machine."""
+        secrets = "none of the user's keys: files that look secret (.env, private keys) are hidden"
+        if self._missing:
+            secrets = f"no key in its environment, but {_READS_SECRETS}"
+        description = _DESCRIPTION.format(secrets=secrets)
+        return listing_of(NAME, [{**_DEFINITION, "description": description}])
 
     async def call_tool(
         self,
@@ -116,13 +123,14 @@ class ShellBackend:
 
     def caution(self, tool: str) -> str | None:  # noqa: ARG002 - there is one
         """Say why a pattern is not enough."""
-        return "it runs any command: only a rule that names `shell:exec` exactly allows it"
+        words = "it runs any command: only a rule that names `shell:exec` exactly allows it"
+        return "; ".join((words, *self._missing))
 
     def status(self) -> ServerStatus:
         """Say whether a command runs."""
         busy = self._slots.borrowed_tokens > 0
         state = ServerState.RUNNING if busy else ServerState.IDLE
-        return ServerStatus(NAME, "builtin", state, self._level, tools=1)
+        return ServerStatus(NAME, "builtin", state, self._level, tools=1, missing=self._missing)
 
     async def aclose(self) -> None:
         """Nothing outlives a call."""

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pml.confinement.protected import protect
+from pml.confinement import SecretsTooManyError
+from pml.confinement.protected import MOST_HIDDEN, protect
+from sandbox_host.mounts import PROTECTED
 
 
 @pytest.fixture
@@ -65,3 +67,40 @@ def test_a_search_that_gets_too_much_says_so(folder: Path) -> None:
 def test_a_single_file_can_be_granted(folder: Path) -> None:
     _made(folder, "notes.txt")
     assert protect([folder / "notes.txt"], []).read_only == ()
+
+
+def test_no_protected_name_is_longer_than_what_is_looked_at() -> None:
+    assert max(map(len, PROTECTED)) == 2
+
+
+def test_files_that_look_secret_are_found_only_where_they_are_to_be_hidden(folder: Path) -> None:
+    _made(folder, ".env", "a/b/server.key", "a/.aws/x/config", ".vscode/.env", ".git/.env", "a/c")
+    assert protect([folder], []).hidden == ()
+    found = protect([folder], [], hides_secrets=True)
+    names = (".env", "a/b/server.key", "a/.aws", ".vscode/.env")
+    assert found.hidden == tuple(sorted(folder / name for name in names))
+    assert found.read_only == (folder / ".git", folder / ".vscode")
+    assert found.pinned == (folder / "a", folder / "a/b")
+
+
+def test_what_a_secret_link_stands_for_is_hidden_unless_that_is_the_folder_itself(
+    folder: Path,
+) -> None:
+    _made(folder, "real.txt", ".ssh/id_rsa")
+    (folder / ".env").symlink_to("real.txt")
+    (folder / "a.pem").symlink_to(".ssh/id_rsa")
+    (folder / ".aws").symlink_to(".")
+    (folder / "b.pem").symlink_to("/etc/passwd")
+    (folder / "c.pem").symlink_to("nowhere")
+    found = protect([folder], [], hides_secrets=True)
+    assert found.hidden == (folder / ".ssh", folder / "real.txt")
+
+
+def test_more_secrets_than_can_be_hidden_are_an_error_and_not_shown(folder: Path) -> None:
+    """Attack: decoys fill the list, so that the real key stays in sight."""
+    _made(folder, *(f"{number}.pem" for number in range(MOST_HIDDEN)))
+    assert len(protect([folder], [], hides_secrets=True).hidden) == MOST_HIDDEN
+    _made(folder, "z.pem")
+    with pytest.raises(SecretsTooManyError) as caught:
+        protect([folder], [], hides_secrets=True)
+    assert f"{MOST_HIDDEN + 1} files" in caught.value.message

@@ -351,13 +351,35 @@ async def test_a_run_that_cannot_be_kept_leaves_nothing(
     assert list(desk.folder.iterdir()) == []
 
 
-async def test_no_more_runs_wait_than_may(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_oldest_run_without_an_answer_makes_room_for_a_new_one(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attack: programs that ask and are never answered keep every later question from the human."""
+    monkeypatch.setattr(workflows, "MOST_RUNS", 3)
+    answered = await begun(desk)
+    desk.store.answer(question(desk, "asked:two"), Verdict.YES)
+    first, second, third, fourth = [await begun(desk) for _ in range(4)]
+    waiting = {run.id for run in desk.store.all()[0]}
+    assert waiting == {answered, third, fourth}
+    assert {path.name for path in desk.folder.iterdir()} == waiting
+    ended = [facts for event, facts in desk.lines if event == "run_ended"]
+    assert ended == [{"run": run, "outcome": "expired"} for run in (first, second)]
+    with pytest.raises(WorkflowUnknownError):
+        await gone_on(desk, first)
+    assert isinstance((await gone_on(desk, answered)).outcome, Completed)
+
+
+async def test_no_run_that_is_answered_or_held_makes_room(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(workflows, "MOST_RUNS", 2)
-    for _ in range(2):
-        await begun(desk)
-    with pytest.raises(TooManyWorkflowsError):
+    await begun(desk)
+    desk.store.answer(question(desk, "asked:two"), Verdict.NO)
+    held = await begun(desk)
+    with desk.store.hold(held), pytest.raises(TooManyWorkflowsError):
         await execute(Request(THREE), desk.rights, desk.office)
     assert len(list(desk.folder.iterdir())) == 2
+    assert "run_ended" not in [event for event, _ in desk.lines]
 
 
 async def test_twice_late_unknown_and_unfit_have_errors_of_their_own(desk: Desk) -> None:
