@@ -13,7 +13,8 @@
     ├── CodeGoneError             code_gone: what was kept vanished while it was loaded
     ├── NoRuleError               no_rule: nothing of it would stay in the lockfile
     ├── NotCodeError              not_code: a server where a capability is wanted
-    └── RegistryRoutingError      server_routed: it runs at the cloud and not here
+    ├── RegistryRoutingError      server_routed: it runs at the cloud and not here
+    └── PublishingError           `pml/loader/publishing/errors.py`
 
 Content that is not what was promised is an `IntegrityError` of `pml/loader/lockfile/errors.py`.
 Words of a registry are untrusted: capped, control characters escaped.
