@@ -19,8 +19,8 @@ import anyio.abc
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from benches.harness import Figure, Plan, Samples, Target, WrongResultError, expect, settle
-from pml.cloud.publishing import code_publication
 from pml.cloud.store import opened_store
+from pml.loader.publishing import code_publication
 
 KIND = "cloud"
 _ENOUGH = Target(p50=2.0)  # ms: 500 answers a second
@@ -69,7 +69,7 @@ def _published(database: str) -> list[tuple[str, str]]:
         made = [
             store.registry.publish(
                 code_publication("bench", _CODE.format(n).encode()), by="bench", now=now
-            )
+            ).entry
             for n in range(_ENTRIES)
         ]
     return [(str(entry.fqdn), entry.sha256) for entry in made]

@@ -5,7 +5,8 @@
     │   ├── ProgramUnclearError       program_unclear: a file and code, or neither
     │   ├── ArgsInvalidError          args_invalid: `--args` is no JSON
     │   ├── LimitInvalidError         limit_invalid: a limit that cannot work
-    │   └── ExposeInvalidError        expose_invalid: `--expose` names no pattern of tools
+    │   ├── ExposeInvalidError        expose_invalid: `--expose` names no pattern of tools
+    │   └── NameForManyError          name_for_many: `--name` with several files
     ├── SourceError               the program cannot be read
     │   ├── SourceUnreadableError     source_unreadable
     │   ├── SourceNotTextError        source_not_text
@@ -29,7 +30,7 @@
     ├── WorkflowError             `pml/execution/errors.py`
     ├── InstallError              `pml/loader/installer/errors.py`
     ├── BackendError              `pml/backends/errors.py`
-    ├── LoaderError               `pml/loader/errors.py`
+    ├── LoaderError               `pml/loader/errors.py`, `pml/loader/publishing/errors.py`
     ├── NestingError              `pml/execution/nesting.py`
     ├── GatewayError              `pml/gateway/errors.py`
     ├── CloudError                `pml/cloud/errors.py`, `pml/cloud/tools/errors.py`
@@ -115,6 +116,19 @@ class ExposeInvalidError(UsageError):
         fact = "--only offers nothing without --expose"
         super().__init__(
             fact if pattern is None else f"--expose {pattern}: not a pattern of tools", hint=hint
+        )
+
+
+class NameForManyError(UsageError):
+    """One name cannot be that of several files."""
+
+    code = "name_for_many"
+
+    def __init__(self) -> None:
+        """Say where several have theirs."""
+        super().__init__(
+            "--name is the name of one file",
+            hint='publish one at a time, or write "fqdn" into each',
         )
 
 

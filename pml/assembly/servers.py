@@ -148,10 +148,15 @@ def _builtins(setup: Setup, taken: Collection[str], observer: Observer) -> list[
 
 def redactor_of(setup: Setup, *, shapes: bool = False) -> Redactor:
     """Know the keys that servers are given; `shapes` masks what looks like a key, too."""
+    return Redactor(known_secrets(setup), shapes=shapes)
+
+
+def known_secrets(setup: Setup) -> dict[str, str]:
+    """Give the keys that servers are given, by name."""
     blocks: list[Mapping[str, str]] = [setup.config.env, setup.keys]
     for server in setup.servers:
         if isinstance(server, StdioServerConfig):
             blocks.append(server.environment)
         else:
             blocks.append(server.headers)
-    return Redactor(secrets_of(*blocks), shapes=shapes)
+    return secrets_of(*blocks)

@@ -14,7 +14,7 @@ from pml.cli.exits import DONE, process_environment
 from pml.errors import SourceUnreadableError
 
 if TYPE_CHECKING:
-    from pml.cloud.records import Publication
+    from pml.loader.publishing import Publication
 
 _Database = Annotated[
     str | None,
@@ -109,8 +109,8 @@ def publish(
     publications = [_publication(file, name) for file in files]
     with opened_store(_url(database)) as store:
         for one in publications:
-            entry = store.registry.publish(one, by="cli", now=datetime.now(UTC))
-            console.text(str(entry.fqdn))
+            made = store.registry.publish(one, by="cli", now=datetime.now(UTC))
+            console.text(str(made.entry.fqdn))
     return DONE
 
 
@@ -178,16 +178,14 @@ def revoke(
 
 
 def _publication(file: Path, name: str | None) -> "Publication":
-    from pml.cloud import publishing  # noqa: PLC0415
+    from pml.loader.publishing import MOST_BYTES, publication_of  # noqa: PLC0415
 
     try:
         with file.open("rb") as opened:
-            content = opened.read(publishing.MOST_BYTES + 1)
+            content = opened.read(MOST_BYTES + 1)
     except OSError as error:
         raise SourceUnreadableError(str(file), error.strerror or str(error)) from None
-    is_metadata = file.suffix.lower() == ".json"
-    read = publishing.metadata_publication if is_metadata else publishing.code_publication
-    return read(str(file), content, name)
+    return publication_of(str(file), content, name)
 
 
 def _url(given: str | None) -> str:

@@ -20,6 +20,7 @@ from pml.cli import (
     init,
     lock,
     plan,
+    publishing,
     run,
     servers,
     stdio,
@@ -73,6 +74,7 @@ def _app() -> typer.Typer:
     app.command("add")(adding.add)
     app.command("remove")(adding.remove)
     app.command("list")(adding.list_all)
+    app.command("publish")(publishing.publish)
     app.add_typer(lock.app(), name="lock")
     app.add_typer(audit.app(), name="audit")
     app.add_typer(cloud.app(), name="cloud")

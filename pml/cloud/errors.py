@@ -1,7 +1,6 @@
 """What can go wrong around the cloud, one class per situation an operator can act on.
 
     CloudError (PmlError)
-    ├── PublicationInvalidError    publication_invalid: a file that cannot be published as it is
     ├── NamespaceTakenError        namespace_taken: server tools of others have this namespace
     ├── ToolTakenError             tool_taken: another entry has this tool
     ├── HashTakenError             hash_taken: other content has this name and 4 hex
@@ -11,7 +10,8 @@
     ├── ScopeInvalidError          scope_invalid: a right that no key can have
     └── AddressUnusableError       address_unusable: nobody can listen there
 
-What a stranger asked for and does not get is an answer with a status, made in `web`.
+What cannot be published as it is: `pml/loader/publishing/errors.py`. What a stranger asked for
+and does not get is an answer with a status, made in `web`.
 """
 
 from pml.errors import PmlError
@@ -24,16 +24,6 @@ class CloudError(PmlError):
     """The cloud cannot do what it was asked."""
 
     code = "cloud"
-
-
-class PublicationInvalidError(CloudError):
-    """A file that cannot be published as it is."""
-
-    code = "publication_invalid"
-
-    def __init__(self, name: str, reason: str, hint: str | None = None) -> None:
-        """Name the file, and what is wrong where."""
-        super().__init__(f"{name} cannot be published: {printable(reason, _SHOWN)}", hint=hint)
 
 
 class NamespaceTakenError(CloudError):

@@ -1,6 +1,6 @@
 """What the registry keeps, as frozen values.
 
-A publication is what somebody hands in; an entry is one version of it, which never changes.
+An entry is one version of what somebody handed in (`Publication`); it never changes.
 """
 
 import dataclasses
@@ -9,30 +9,8 @@ from typing import Any
 
 from pml.fqdn import Fqdn
 from pml.loader.metadata import McpType
+from pml.loader.publishing import Outcome
 from pml.routing import Routing
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Publication:
-    """What is to be published; checked by `pml.cloud.publishing` alone."""
-
-    fqdn: Fqdn
-    """Without a hash."""
-
-    kind: McpType
-    routing: Routing
-    description: str
-    tools: tuple[str, ...]
-    """Tool ids, all in the namespace of the name."""
-
-    metadata: Mapping[str, Any]
-    """As it is served, without `fqdn` and `integrity`, which say what the hash is."""
-
-    sha256: str
-    """Of the code, of the package's tree, or of the metadata: by kind."""
-
-    content: bytes = b""
-    """The code; of a server there is none."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,6 +36,14 @@ class Entry:
     def document(self) -> dict[str, Any]:
         """Give the metadata as it is served."""
         return {"fqdn": str(self.fqdn), **self.metadata, "integrity": self.integrity}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Made:
+    """What became of a publication."""
+
+    entry: Entry
+    outcome: Outcome
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

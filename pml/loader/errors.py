@@ -15,7 +15,8 @@
     ├── NotCodeError              not_code: a server where a capability is wanted
     ├── RegistryRoutingError      server_routed: it runs at the cloud and not here
     ├── RemoteServerError         remote_server: an address, which only the user can configure
-    └── ServerTwiceError          server_twice: two packages under one name, and nobody may choose
+    ├── ServerTwiceError          server_twice: two packages under one name, and nobody may choose
+    └── PublishingError           `pml/loader/publishing/errors.py`
 
 Content that is not what was promised is an `IntegrityError` of `pml/loader/lockfile/errors.py`.
 Words of a registry are untrusted: capped, control characters escaped.

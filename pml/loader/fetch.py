@@ -1,4 +1,4 @@
-"""The port through which registries are asked: one request, one bounded answer.
+"""The ports through which registries are spoken to: one request, one bounded answer.
 
 Whoever implements it (`pml.backends.http.fetching`) judges the address, follows no redirect, takes
 no compressed answer and reads no more than it is told to. Raises `RegistryOfflineError` if nobody
@@ -35,3 +35,12 @@ class Fetch(Protocol):
 
     async def get(self, url: str, headers: Mapping[str, str], *, most_bytes: int) -> Response:
         """Ask once; a redirect is an answer like any other."""
+
+
+class Put(Protocol):
+    """Who sends."""
+
+    async def put(
+        self, url: str, headers: Mapping[str, str], content: bytes, *, most_bytes: int
+    ) -> Response:
+        """Send once, and read no more than `most_bytes` of the answer."""

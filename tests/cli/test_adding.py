@@ -4,8 +4,6 @@ import dataclasses
 import datetime
 import json
 import os
-import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +13,8 @@ import pytest
 
 from pml.fqdn import integrity_of
 from pml.trust import trust_workspace
+
+from .clouds import Cloud, started
 
 SHOUT = """// __meta__: {"fqdn": "acme.tools.text.shout", "description": "Shouts"}
 export async function shout(args: {text: string}) {
@@ -30,27 +30,6 @@ return "found"
 PROGRAM = "return await mcp.text.shout({text: 'Hi'})"
 
 
-@dataclasses.dataclass(frozen=True)
-class Cloud:
-    folder: Path
-    url: str
-    process: "subprocess.Popen[str]"
-
-    def publish(self, code: str) -> str:
-        file = self.folder / "code.ts"
-        file.write_text(code)
-        command = [sys.executable, "-m", "pml", "cloud", "publish", file]
-        done = subprocess.run(
-            [*command, "--database", self.folder / "cloud.db"],
-            check=True, capture_output=True, text=True,
-        )  # fmt: skip
-        return done.stdout.strip()
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait()
-
-
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     """A cloud that tests share, with three capabilities."""
@@ -58,28 +37,6 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
         for code in (SHOUT, WHISPER, KEYED):
             cloud.publish(code)
         yield cloud
-
-
-class started:  # noqa: N801 - reads as a function
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def __enter__(self) -> Cloud:
-        command = [sys.executable, "-m", "pml", "cloud", "serve", "--port", "0"]
-        self._process = subprocess.Popen(
-            [*command, "--database", self._folder / "cloud.db"],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        assert self._process.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:\d+", self._process.stdout.readline())
-        assert found is not None
-        return Cloud(self._folder, found[0], self._process)
-
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        self._process.wait()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How registries are asked: the `Fetch` of `pml.loader`, with the addresses and bounds of servers.
+"""How registries are spoken to: `Fetch` and `Put` of `pml.loader`, with the bounds of servers.
 
 HTTPS, or plain HTTP to this machine; a name is judged by the address that it resolves to, and that
 address is dialled. No redirect is followed, nothing compressed is taken, nothing is kept.
@@ -6,7 +6,7 @@ address is dialled. No redirect is followed, nothing compressed is taken, nothin
 
 import contextlib
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -24,6 +24,11 @@ ANSWER_SECONDS = 4.0
 
 BODY_SECONDS = 30.0
 """Until it has been read: one that trickles must not hold a run for ever."""
+
+SEND_SECONDS = 60.0
+"""Until the answer to what is sent begins: a mebibyte takes half of it over a bad line."""
+
+_Asked = contextlib.AbstractAsyncContextManager[Reply]
 
 _Origin = tuple[str, str, int]
 
@@ -61,27 +66,20 @@ class HttpFetch:
 
     async def get(self, url: str, headers: Mapping[str, str], *, most_bytes: int) -> Response:
         """Ask once. Raises `RegistryOfflineError`, `RegistryRefusedError`."""
-        registry = _shown(url)
-        try:
-            there = endpoint_of(registry, url)
-            return await self._get(there, headers, most_bytes)
-        except (RemoteRefusedError, ServerProtocolError) as error:
-            raise RegistryRefusedError(registry, error.what, error.hint) from None
-        except ExchangeError as error:
-            raise RegistryOfflineError(registry, error.reason) from None
+        with _translated(_shown(url)):
+            there = endpoint_of(_shown(url), url)
+            asked = self._wire(there).get(there, tuple(headers.items()))
+            return await _answer(asked, ANSWER_SECONDS, most_bytes)
 
-    async def _get(self, there: Endpoint, headers: Mapping[str, str], most_bytes: int) -> Response:
-        async with contextlib.AsyncExitStack() as stack:
-            reply: Reply | None = None
-            with anyio.move_on_after(ANSWER_SECONDS):
-                asked = self._wire(there).get(there, tuple(headers.items()))
-                reply = await stack.enter_async_context(asked)
-            if reply is None:
-                raise _LateError(ANSWER_SECONDS)
-            with anyio.move_on_after(BODY_SECONDS):
-                body = await reply.body(most_bytes)
-                return Response(reply.status, reply.headers, body)
-        raise _LateError(BODY_SECONDS)
+    async def put(
+        self, url: str, headers: Mapping[str, str], content: bytes, *, most_bytes: int
+    ) -> Response:
+        """Send once. Raises `RegistryOfflineError`, `RegistryRefusedError`."""
+        with _translated(_shown(url)):
+            there = endpoint_of(_shown(url), url)
+            head = tuple(headers.items())
+            asked = self._wire(there).put(there, head, content, ANSWER_SECONDS)
+            return await _answer(asked, SEND_SECONDS, most_bytes)
 
     def _wire(self, there: Endpoint) -> Wire:
         wire = self._wires.get(there.origin)
@@ -97,6 +95,31 @@ class _LateError(ExchangeError):
     def __init__(self, seconds: float) -> None:
         """Name the bound."""
         super().__init__(f"no answer within {seconds:g} s")
+
+
+async def _answer(asked: _Asked, seconds: float, most_bytes: int) -> Response:
+    """Give the answer if it begins in time and has been read in time."""
+    async with contextlib.AsyncExitStack() as stack:
+        reply: Reply | None = None
+        with anyio.move_on_after(seconds):
+            reply = await stack.enter_async_context(asked)
+        if reply is None:
+            raise _LateError(seconds)
+        with anyio.move_on_after(BODY_SECONDS):
+            body = await reply.body(most_bytes)
+            return Response(reply.status, reply.headers, body)
+    raise _LateError(BODY_SECONDS)
+
+
+@contextlib.contextmanager
+def _translated(registry: str) -> Iterator[None]:
+    """Turn the errors of servers into those of registries."""
+    try:
+        yield
+    except (RemoteRefusedError, ServerProtocolError) as error:
+        raise RegistryRefusedError(registry, error.what, error.hint) from None
+    except ExchangeError as error:
+        raise RegistryOfflineError(registry, error.reason) from None
 
 
 def _shown(url: str) -> str:

@@ -183,13 +183,28 @@ class Wire:
         async with self._sent(there, "GET", headers, None) as reply:
             yield reply
 
+    @contextlib.asynccontextmanager
+    async def put(
+        self, there: Endpoint, headers: Headers, content: bytes, connect_seconds: float
+    ) -> AsyncIterator[Reply]:
+        """Send something to the same origin; a redirect is an answer like any other."""
+        if there.origin != self._endpoint.origin:
+            raise RemoteRefusedError(self.server, "another origin than the configured one")
+        async with self._sent(there, "PUT", headers, content, connect_seconds) as reply:
+            yield reply
+
     async def aclose(self) -> None:
         """Close every connection."""
         await self._pool.aclose()
 
     @contextlib.asynccontextmanager
     async def _sent(
-        self, endpoint: Endpoint, method: str, headers: Headers, content: bytes | None
+        self,
+        endpoint: Endpoint,
+        method: str,
+        headers: Headers,
+        content: bytes | None,
+        connect_seconds: float | None = None,
     ) -> AsyncIterator[Reply]:
         request = httpcore2.Request(
             method,
@@ -207,6 +222,7 @@ class Wire:
                 *([] if content is None else [("Content-Length", str(len(content)))]),
             ],
             content=content,
+            extensions={"timeout": {"connect": connect_seconds}},
         )
         with _translated():
             response = await self._pool.handle_async_request(request)
@@ -243,4 +259,6 @@ def _words(error: Exception) -> str:
 
 
 def _too_large(server: str, most_bytes: int) -> ServerProtocolError:
-    return ServerProtocolError(server, f"its answer is larger than {most_bytes >> 20} MiB")
+    whole = most_bytes >> 20
+    bound = f"{whole} MiB" if whole else f"{most_bytes >> 10} KiB"
+    return ServerProtocolError(server, f"its answer is larger than {bound}")

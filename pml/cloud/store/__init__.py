@@ -1,7 +1,7 @@
 """What the cloud keeps: published versions, which is current, and keys. Synchronous.
 
     with opened_store("sqlite:///cloud.db") as store:
-        entry = store.registry.publish(publication, by="cli", now=...)
+        made = store.registry.publish(publication, by="cli", now=...)
         key = store.keys.create("laptop", ("call",), now=...)
 
 `databases.py` speaks SQL to SQLite or PostgreSQL, `schema.py` has the tables, `registry.py` and

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from pml.cloud.errors import HashTakenError, NamespaceTakenError, ToolTakenError
-from pml.cloud.records import Entry, Item, Offer, Page, Publication
+from pml.cloud.records import Entry, Item, Made, Offer, Page
 from pml.cloud.store.databases import Database, Row, Transaction
 from pml.fqdn import Fqdn
 from pml.loader.metadata import McpType
+from pml.loader.publishing import Outcome, Publication
 from pml.routing import Routing
 
 _ENTRY = "base, hash, sha256, kind, routing, tools, metadata, content"
@@ -25,14 +26,15 @@ class Registry:
         """Use a database that somebody else opens and closes."""
         self._database = database
 
-    def publish(self, what: Publication, *, by: str, now: datetime) -> Entry:
+    def publish(self, what: Publication, *, by: str, now: datetime) -> Made:
         """Make a publication current; raises a `CloudError` and changes nothing."""
-        fqdn = what.fqdn.with_hash(what.sha256)
+        fqdn = what.version
         with self._database.writing() as transaction:
             # the first statement, so that publications wait for each other
             transaction.execute("UPDATE state SET generation = generation + 1")
             _claim(transaction, what)
-            _add(transaction, what, fqdn, (now.isoformat(), by))
+            is_new = _add(transaction, what, fqdn, (now.isoformat(), by))
+            outcome = Outcome.PUBLISHED if is_new else _kept(transaction, fqdn)
             transaction.execute(
                 "INSERT INTO entries (base, hash, kind, routing, description)"
                 " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (base) DO UPDATE SET"
@@ -40,9 +42,8 @@ class Registry:
                 " description = excluded.description",
                 (what.fqdn.base, fqdn.hash, what.kind, what.routing, what.description),
             )
-        return Entry(
-            fqdn, what.sha256, what.kind, what.routing, what.tools, what.metadata, what.content
-        )
+        facts = (what.kind, what.routing, what.tools, what.metadata, what.content)
+        return Made(Entry(fqdn, what.sha256, *facts), outcome)
 
     def current(self, base: str) -> Fqdn | None:
         """Give the current version's name, None if there is no such name."""
@@ -127,8 +128,15 @@ def _take(transaction: Transaction, base: str, tools: Sequence[str]) -> None:
         transaction.execute("INSERT INTO server_tools (tool, base) VALUES (%s, %s)", (tool, base))
 
 
-def _add(transaction: Transaction, what: Publication, fqdn: Fqdn, origin: tuple[str, str]) -> None:
-    """Add a version unless it is there; anything else under the same name is refused."""
+def _kept(transaction: Transaction, fqdn: Fqdn) -> Outcome:
+    """Say what publishing a version changes that is there."""
+    found = transaction.execute("SELECT hash FROM entries WHERE base = %s", (fqdn.base,))
+    is_current = bool(found) and found[0][0] == fqdn.hash
+    return Outcome.UNCHANGED if is_current else Outcome.RESTORED
+
+
+def _add(transaction: Transaction, what: Publication, fqdn: Fqdn, origin: tuple[str, str]) -> bool:
+    """Add a version unless it is there, and say so; other content of that name is refused."""
     metadata = json.dumps(dict(what.metadata), ensure_ascii=False, sort_keys=True)
     found = transaction.execute(
         "SELECT sha256, metadata FROM versions WHERE base = %s AND hash = %s",
@@ -137,7 +145,7 @@ def _add(transaction: Transaction, what: Publication, fqdn: Fqdn, origin: tuple[
     if found and tuple(found[0]) != (what.sha256, metadata):
         raise HashTakenError(fqdn)
     if found:
-        return
+        return False
     transaction.execute(
         f"INSERT INTO versions ({_ENTRY}, published_at, published_by)"  # noqa: S608 constants
         " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
@@ -153,6 +161,7 @@ def _add(transaction: Transaction, what: Publication, fqdn: Fqdn, origin: tuple[
             *origin,
         ),
     )
+    return True
 
 
 def _entry(row: Row) -> Entry:

@@ -17,7 +17,6 @@ from pml.backends.http import HttpBackend
 from pml.backends.http.addresses import Endpoint, endpoint_of, is_local_name, kind_of
 from pml.backends.results import value_of
 from pml.backends.std import StdBackend
-from pml.cloud.publishing import filled, variables
 from pml.cloud.records import Entry
 from pml.cloud.store import Registry
 from pml.cloud.tools.caller import Caller
@@ -31,6 +30,7 @@ from pml.cloud.tools.errors import (
 from pml.cloud.tools.results import Result, of_error, of_value
 from pml.errors import PmlError
 from pml.loader.metadata import McpType
+from pml.loader.publishing import filled, variables
 from pml.redaction import Redactor
 from sandbox_host import Call, Completed, Limits, Sandbox, SandboxError, ToolError
 

@@ -10,10 +10,10 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from pml.cloud.publishing import BUILTIN
 from pml.cloud.records import Offer
 from pml.cloud.store import Registry
 from pml.discovery import ToolIndex
+from pml.loader.publishing import BUILTIN
 from pml.model import Tool
 from pml.routing import Routing, RoutingTable
 from pml.routing.resolver import EMBEDDED

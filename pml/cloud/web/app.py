@@ -15,7 +15,6 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pml.backends.std import StdBackend
-from pml.cloud.publishing import BUILTIN
 from pml.cloud.settings import Settings
 from pml.cloud.store import opened_store
 from pml.cloud.store.databases import MOST_CONNECTIONS
@@ -30,6 +29,7 @@ from pml.cloud.web.metrics import MEDIA_TYPE, Metrics
 from pml.cloud.web.registry import RegistryRoutes
 from pml.cloud.web.remembering import Remembered
 from pml.cloud.web.services import Services
+from pml.loader.publishing import BUILTIN
 from pml.routing.syncing import ROUTING_PATH
 
 _NOWHERE = Path("/nonexistent")  # the built-in sees no files: it needs no place

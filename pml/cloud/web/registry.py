@@ -13,8 +13,7 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
-from pml.cloud.errors import CloudError, DatabaseUnusableError, PublicationInvalidError
-from pml.cloud.publishing import MOST_BYTES, code_publication, metadata_publication
+from pml.cloud.errors import CloudError, DatabaseUnusableError
 from pml.cloud.records import Entry, Page
 from pml.cloud.store import ApiKey
 from pml.cloud.store.keys import CALL, READ
@@ -23,6 +22,13 @@ from pml.cloud.web import access, answers
 from pml.cloud.web.services import Services
 from pml.fqdn import Fqdn, FqdnInvalidError
 from pml.loader.metadata import McpType
+from pml.loader.publishing import (
+    MOST_BYTES,
+    Outcome,
+    PublicationInvalidError,
+    code_publication,
+    metadata_publication,
+)
 from pml.routing.reading import table_content, table_etag
 from sandbox_host.errors import printable
 
@@ -141,9 +147,11 @@ class RegistryRoutes:
             raise
         except CloudError as error:
             return answers.problem(409, error.code, error.message)
-        self._services.journal.write("published", fqdn=str(made.fqdn), key=key.id)
-        facts = {"fqdn": str(made.fqdn), "integrity": made.integrity}
-        return answers.document(facts, 201, {"Location": f"/mcp/{made.fqdn}"})
+        entry, outcome = made.entry, made.outcome
+        self._services.journal.write(outcome.value, fqdn=str(entry.fqdn), key=key.id)
+        facts = {"fqdn": str(entry.fqdn), "integrity": entry.integrity, "outcome": outcome.value}
+        status = 201 if outcome is Outcome.PUBLISHED else 200
+        return answers.document(facts, status, {"Location": f"/mcp/{entry.fqdn}"})
 
     async def _refused(self, request: Request) -> Response | None:
         """Ask for a key where the registry is private."""

@@ -31,7 +31,7 @@ CODE = "application/typescript"
 JSON = "application/json"
 
 _ACCEPT = f"{CODE}, {JSON};q=0.9"
-_KEY_HEADER = "X-Api-Key"
+KEY_HEADER = "X-Api-Key"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _OK, _UNCHANGED, _NOT_FOUND = 200, 304, 404
 _REFUSING = frozenset({401, 403})
@@ -136,7 +136,7 @@ class RegistryClient:
         if etag:
             headers["If-None-Match"] = etag
         if self._key is not None:
-            headers[_KEY_HEADER] = self._key
+            headers[KEY_HEADER] = self._key
         return await self._fetch.get(self._address(name), headers, most_bytes=MOST_BYTES)
 
     def _address(self, name: Fqdn) -> str:

@@ -15,7 +15,7 @@ def _capability(space: str, body: str, action: str = "shout", more: str = "") ->
 
 def _publish(cloud: Any, space: str, body: str, action: str = "shout", more: str = "") -> None:
     answer = cloud.publish(f"acme.tools.{space}.{action}", _capability(space, body, action, more))
-    assert answer.status == 201, answer
+    assert answer.status in (200, 201), answer
 
 
 def test_a_program_of_server_tools_runs_here(cloud: Any) -> None:

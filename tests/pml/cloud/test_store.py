@@ -16,8 +16,8 @@ from pml.cloud.errors import (
     KeyUnknownError,
     ScopeInvalidError,
 )
-from pml.cloud.publishing import code_publication, metadata_publication
 from pml.cloud.store import opened_store
+from pml.loader.publishing import code_publication, metadata_publication
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 
@@ -41,7 +41,7 @@ def _colliding() -> tuple[bytes, bytes]:
 def test_two_contents_under_one_name_are_refused_and_nothing_changes(database: str) -> None:
     first, second = _colliding()
     with opened_store(database) as store:
-        made = store.registry.publish(code_publication("f", first), by="t", now=NOW)
+        made = store.registry.publish(code_publication("f", first), by="t", now=NOW).entry
         before = store.registry.generation()
         with pytest.raises(HashTakenError):
             store.registry.publish(code_publication("f", second), by="t", now=NOW)
@@ -71,7 +71,7 @@ def test_metadata_cannot_change_under_the_hash_of_the_same_package(database: str
 
 def test_what_was_published_is_there_when_the_database_is_opened_again(database: str) -> None:
     with opened_store(database) as store:
-        made = store.registry.publish(code_publication("f", _code(1)), by="t", now=NOW)
+        made = store.registry.publish(code_publication("f", _code(1)), by="t", now=NOW).entry
     with opened_store(database) as store:
         assert store.registry.current("a.b.c.d") == made.fqdn
 

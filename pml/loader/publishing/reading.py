@@ -15,11 +15,11 @@ from typing import Any
 
 import pydantic
 
-from pml.cloud.errors import PublicationInvalidError
-from pml.cloud.records import Publication
-from pml.cloud.shapes import MetadataShape
 from pml.fqdn import Fqdn, NamingError, integrity_of
 from pml.loader.metadata import McpType, description_integrity
+from pml.loader.publishing.errors import PublicationInvalidError
+from pml.loader.publishing.publication import Publication
+from pml.loader.publishing.shapes import MetadataShape
 from pml.routing import Routing
 from pml.routing.resolver import CLIENT_NAMESPACES
 
@@ -38,6 +38,12 @@ _ALLOWED = {
     McpType.HTTP: frozenset({"proxyTo", "headers", "definitions", "envRequired"}),
 }
 _COMMON = frozenset({"type", "description", "routing", "tools", "warnings"})
+
+
+def publication_of(name: str, content: bytes, base: str | None = None) -> Publication:
+    """Read what a file holds, by its name: `.json` is the metadata of a server, else code."""
+    read = metadata_publication if name.lower().endswith(".json") else code_publication
+    return read(name, content, base)
 
 
 def code_publication(name: str, content: bytes, base: str | None = None) -> Publication:

@@ -1,7 +1,7 @@
 """The shape of metadata as people write it, in camelCase or snake_case; checked by pydantic.
 
 Unknown fields are refused: a misspelt one would be lost in silence. What a field means is decided
-in `publishing`.
+in `reading`.
 """
 
 from typing import Annotated, Any, Literal
