@@ -77,6 +77,8 @@ _OWN_KEYS = "tests/pml/cloud/test_own_keys.py::"
 _CLOUD_CLIENT = "tests/pml/cloud/test_client.py::"
 _LIFE = "tests/pml/backends/stdio/test_life.py::"
 _ADDING = "tests/cli/test_adding.py::"
+_SERVED = "tests/gateway/test_registry.py::"
+_PACKAGES = "tests/servers/test_packages.py::"
 
 TESTS = {
     "14.3-AC1": (
@@ -104,6 +106,7 @@ TESTS = {
     ),
     "14.4-AC2": (f"{_LOADING}test_the_first_load_is_recorded_and_the_second_asks_nobody",),
     "14.4-AC3": (
+        f"{_SERVED}test_what_a_capability_needs_is_asked_about_and_shared",
         f"{_LOADING}test_packages_to_install_are_given_back_and_not_installed",
         f"{_DOUBTS}test_the_question_names_server_and_version_as_the_requirement_has_it",
     ),
@@ -116,10 +119,14 @@ TESTS = {
         f"{_INSTALLING}test_one_flipped_byte_is_found_even_with_its_time_put_back",
     ),
     "14.4-AC6": (
+        f"{_SERVED}test_a_package_that_is_not_what_was_promised_is_not_used",
         f"{_INSTALLING}test_a_hash_that_a_registry_promises_is_compared_before_anything_is_kept",
         f"{_LOADING}test_one_flipped_byte_in_kept_code_is_refused_with_both_hashes",
     ),
-    "14.4-AC7": (f"{_LIFE}test_concurrent_first_calls_share_one_start",),
+    "14.4-AC7": (
+        f"{_SERVED}test_what_a_capability_needs_is_asked_about_and_shared",
+        f"{_LIFE}test_concurrent_first_calls_share_one_start",
+    ),
     "14.4-AC8": (f"{_LIFE}test_an_idle_server_is_stopped_and_started_again_unnoticed",),
     "14.4-AC9": (
         f"{_LOADING}test_what_ran_once_runs_without_its_registry",
@@ -137,6 +144,10 @@ TESTS = {
         f"{_CLIENT}test_a_server_is_described_in_camel_and_in_snake_case",
     ),
     "14.4-E2": (f"{_CLIENT}test_code_comes_with_its_hash_in_one_request",),
+    "14.4-E3": (
+        f"{_SERVED}test_a_server_named_in_code_is_looked_up_asked_about_installed_and_run",
+        f"{_SERVED}test_add_list_install_call_and_remove",
+    ),
     "14.4-E4": (
         f"{_ENDPOINT}test_a_remote_server_is_served_as_metadata_under_the_hash_of_that",
         f"{_OWN_KEYS}test_the_key_reaches_the_remote_server_and_no_other_key_does",
@@ -182,7 +193,12 @@ TESTS = {
         f"{_LOCKED}test_a_rejected_change_is_an_integrity_error_with_both_whole_hashes",
     ),
     "14.7-H": (f"{_LOCKED}test_whatever_is_not_as_it_was_is_a_question",),
+    "14.9-A1": (
+        f"{_PACKAGES}test_a_private_server_of_the_configuration_is_installed_the_same_way",
+    ),
+    "14.9-A3": (f"{_SERVED}test_a_private_server_is_under_the_same_rules_and_questions",),
     "14.9-A2": (
+        f"{_SERVED}test_a_configured_server_goes_before_with_a_note",
         f"{_CAPABILITY}test_a_configured_server_goes_before_with_a_note",
         f"{_ADDING}test_a_configured_server_is_used_instead",
     ),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pml.assembly.locking import Locking, locking_of, now
 from pml.assembly.packages import record_of
-from pml.assembly.registry import Access, approved_in
+from pml.assembly.registry import Access, approved_in, locked_servers
 from pml.assembly.setup import Setup
 from pml.backends.capability import (
     CapabilityBackend,
@@ -108,16 +108,20 @@ def locked_capabilities(setup: Setup) -> tuple[tuple[Fqdn, LockEntry], ...]:
     return tuple(locking.store.load().named())
 
 
-def capability_namespaces(setup: Setup) -> frozenset[str]:
-    """Name the namespaces of the capabilities in use; none if the lockfile cannot be used."""
+def locked_namespaces(setup: Setup) -> tuple[frozenset[str], frozenset[str]]:
+    """Name those of the capabilities in use and the servers that they bring or that are locked.
+
+    None if the lockfile cannot be used.
+    """
     if not lockfile_of(setup).is_file():
-        return frozenset()
+        return frozenset(), frozenset()
     locking = locking_of(folder_of(setup), setup.environ, setup.user_home)
     try:
         names = capabilities_in_use(locking.store.load())
+        servers = frozenset(locked_servers(setup, locking))
     except LockfileError:
-        return frozenset()
-    return frozenset(name.namespace for name in names)
+        return frozenset(), frozenset()
+    return frozenset(name.namespace for name in names), servers
 
 
 def registries_of(setup: Setup) -> tuple[Registry, ...]:

@@ -13,13 +13,19 @@ from typing import Any
 import blake3
 
 from pml.assembly.packages import tree_of
+from pml.assembly.registry import RegistryServers
 from pml.assembly.setup import Setup
 from pml.config import ServerConfig, StdioServerConfig
 
 
-def fingerprints(setup: Setup, key: bytes) -> dict[str, str]:
-    """Give a fingerprint for each configured server."""
-    return {server.name: _fingerprint(server, setup, key) for server in setup.servers}
+def fingerprints(
+    setup: Setup, key: bytes, registry: RegistryServers | None = None
+) -> dict[str, str]:
+    """Give a fingerprint for each configured server, and for each that a registry describes."""
+    served = registry.trees() if registry is not None else {}
+    described = {name: _hashed(facts, key) for name, facts in served.items()}
+    own = {server.name: _fingerprint(server, setup, key) for server in setup.servers}
+    return described | own
 
 
 def _fingerprint(server: ServerConfig, setup: Setup, key: bytes) -> str:
@@ -29,6 +35,10 @@ def _fingerprint(server: ServerConfig, setup: Setup, key: bytes) -> str:
         facts += [str(server.sandbox), list(_files(server, setup)), tree_of(setup, server)]
     else:
         facts = [server.url, sorted(server.headers.items())]
+    return _hashed(facts, key)
+
+
+def _hashed(facts: Any, key: bytes) -> str:
     body = json.dumps(facts, default=str, ensure_ascii=True).encode()
     return blake3.blake3(body, key=key).hexdigest()
 

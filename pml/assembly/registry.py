@@ -78,6 +78,14 @@ class RegistryServers:
         """Give the server of a name, if it is one of these."""
         return self._known.get(name)
 
+    def trees(self) -> dict[str, tuple[str, str | None]]:
+        """Give what each is started from: its terms, and the hash of its package if it has one."""
+        found = {name: (served, self.approved(served)) for name, served in self._known.items()}
+        return {
+            name: (served.terms, approved.tree_integrity if approved else None)
+            for name, (served, approved) in found.items()
+        }
+
     def adopt(self, served: Served) -> Served | None:
         """Have a server that was just described; None if the name is another's."""
         there = self._known.get(served.name)

@@ -124,7 +124,7 @@ class Workshop:
         key = made_key(setup.state.parent.parent)
         async with opened_servers(setup, self._observer) as opened:
             store = ListingStore(setup.state / "tools", key)
-            catalog = Catalog(opened.servers, store, fingerprints(setup, key))
+            catalog = Catalog(opened.servers, store, fingerprints(setup, key, opened.registry))
             crew = _Crew(opened, catalog)
             task_status.started(crew)
             try:

@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from pml.cli.console import Console
+from pml.cli.console import Console, shown
 from pml.cli.excerpt import excerpt
 from pml.cli.exits import APPROVAL, DONE, FAILED
 from pml.cli.source import Source
 
 if TYPE_CHECKING:
+    from pml.execution.approvals import Approval
     from pml.execution.runner import Run
     from sandbox_host import SandboxError
 
@@ -66,8 +67,16 @@ def _print_waiting(console: Console, ended: "Run") -> None:
     if stored is None:
         console.error("the program waits for an answer, and nobody gives one")
         return
-    for one in stored.pending:
-        if one.verdict is None:
-            console.warning(f"`{one.tool}` needs your approval (question {one.id})")
+    waiting = [one for one in stored.pending if one.verdict is None]
+    for one in waiting:
+        console.warning(f"`{one.tool}` {_wanted(one)} (question {one.id})")
     console.warning(f"the run waits as {stored.id}")
-    console.hint(f"pml approve {stored.id}")
+    # a key that is missing takes no word: the run goes on once it is there
+    keys_alone = all(one.kind == "keys" for one in waiting)
+    console.hint(f"pml {'workflows resume' if keys_alone else 'approve'} {stored.id}")
+
+
+def _wanted(one: "Approval") -> str:
+    if one.need is None or one.reason is None:
+        return "needs your approval"
+    return f"waits: {shown(one.reason)}"

@@ -65,11 +65,12 @@ def plan(
     if setup is None:
         made = planning.plan_of(found)
     else:
-        from pml.assembly.capabilities import capability_namespaces  # noqa: PLC0415 - as above
+        from pml.assembly.capabilities import locked_namespaces  # noqa: PLC0415 - as above
         from pml.assembly.cloud import cloud_namespaces  # noqa: PLC0415 - as above
 
-        here = capability_namespaces(setup)
-        made = planning.plan_of(found, setup.config, here, cloud_namespaces(setup))
+        capabilities, servers = locked_namespaces(setup)
+        routes = planning.routes_of(capabilities, servers, cloud_namespaces(setup))
+        made = planning.plan_of(found, setup.config, routes)
     if as_json:
         console.document(planning.plan_report(made))
         return _exit_code(made)

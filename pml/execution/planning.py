@@ -5,6 +5,7 @@ A forecast from the source alone: each call is still decided when it is made.
 
 import dataclasses
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any, Literal
 
 from pml.analysis import Analysis, Call, Problem, analyse, drawing
@@ -81,24 +82,31 @@ async def analysed(program: str | bytes) -> Analysis:
 def plan_of(
     found: Analysis,
     config: Config | None = None,
-    capabilities: Collection[str] = (),
-    cloud: Collection[str] = (),
+    known_routes: Mapping[str, Route] = MappingProxyType({}),
 ) -> Plan:
-    """Say what would become of each call.
-
-    `capabilities` are the namespaces of those in use, `cloud` those that the cloud offers.
-    """
+    """Say what would become of each call; `known_routes` are those of what is not configured."""
     known = config or Config()
     calls: dict[str, list[Call]] = {}
     for call in found.calls:
         calls.setdefault(call.tool, []).append(call)
     private = [one.name for one in known.private_mcps]
     names = (*(one.name for one in known.servers), *private, *known.unusable)
-    routes: dict[str, Route] = dict.fromkeys(cloud, "cloud")
-    routes |= dict.fromkeys(capabilities, "capability")
-    routes |= dict.fromkeys(_builtins(known), "built-in")
+    routes = {**known_routes, **routes_of(builtins=_builtins(known))}
     tools = [_planned(tool, tuple(made), known, routes) for tool, made in calls.items()]
     return Plan(found, tuple(tools), names)
+
+
+def routes_of(
+    capabilities: Collection[str] = (),
+    servers: Collection[str] = (),
+    cloud: Collection[str] = (),
+    builtins: Collection[str] = (),
+) -> dict[str, Route]:
+    """Give the routes of names: what is nearer goes before."""
+    routes: dict[str, Route] = dict.fromkeys(cloud, "cloud")
+    routes |= dict.fromkeys(servers, "local stdio")
+    routes |= dict.fromkeys(capabilities, "capability")
+    return routes | dict.fromkeys(builtins, "built-in")
 
 
 def _builtins(config: Config) -> tuple[str, ...]:

@@ -115,8 +115,8 @@ async def _plan(call: Call, code: str) -> Result:
     from pml.execution import planning  # noqa: PLC0415 - its parser would delay every start
 
     try:
-        names = call.bench.catalog.names
-        made = planning.plan_of(await planning.analysed(code), call.bench.config, names)
+        routes = planning.routes_of(call.bench.catalog.names)
+        made = planning.plan_of(await planning.analysed(code), call.bench.config, routes)
     except SandboxError as error:
         return answering.of_run(Run(Failed(error)), call.bench.workspace)
     return answering.of_facts({"status": "plan", **planning.plan_report(made)})

@@ -16,18 +16,18 @@ from pml.trust import trust_workspace
 
 from .clouds import Cloud, started
 
-SHOUT = """// __meta__: {"fqdn": "acme.tools.text.shout", "description": "Shouts"}
+SHOUT = """// __meta__: {"fqdn": "acme.tools.voice.shout", "description": "Shouts"}
 export async function shout(args: {text: string}) {
-  return {loud: args.text.toUpperCase(), quiet: await mcp.text.whisper({text: args.text})}
+  return {loud: args.text.toUpperCase(), quiet: await mcp.voice.whisper({text: args.text})}
 }
 """
-WHISPER = """// __meta__: {"fqdn": "acme.tools.text.whisper"}
+WHISPER = """// __meta__: {"fqdn": "acme.tools.voice.whisper"}
 return args.text.toLowerCase()
 """
 KEYED = """// __meta__: {"fqdn": "acme.tools.news.search", "envRequired": ["NEWS_KEY"]}
 return "found"
 """
-PROGRAM = "return await mcp.text.shout({text: 'Hi'})"
+PROGRAM = "return await mcp.voice.shout({text: 'Hi'})"
 
 
 @pytest.fixture(scope="module")
@@ -68,25 +68,25 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 def test_what_is_added_is_locked_listed_and_runs(
     pml: Any, project: Project, published: Cloud
 ) -> None:
-    project.configure(registries=[published.url], permissions={"allow": ["text:*"]})
-    ended = pml("add", "acme.tools.text.shout")
+    project.configure(registries=[published.url], permissions={"allow": ["voice:*"]})
+    ended = pml("add", "acme.tools.voice.shout")
     assert (ended.code, ended.err) == (0, "")
-    version = f"acme.tools.text.shout.{integrity_of(SHOUT.encode())[7:11]}"
-    assert ended.out == f"locked {version}\n  text:shout  allow\n"
-    assert pml("add", "acme.tools.text.whisper").code == 0
+    version = f"acme.tools.voice.shout.{integrity_of(SHOUT.encode())[7:11]}"
+    assert ended.out == f"locked {version}\n  voice:shout  allow\n"
+    assert pml("add", "acme.tools.voice.whisper").code == 0
     (first, _) = json.loads(pml("list", "--json").out)
-    assert (first["name"], first["tools"]) == (version, {"text:shout": "allow"})
+    assert (first["name"], first["tools"]) == (version, {"voice:shout": "allow"})
     assert first["integrity"] == integrity_of(SHOUT.encode())
     assert json.loads(pml("run", "-e", PROGRAM).out) == {"loud": "HI", "quiet": "hi"}
 
 
 def test_a_plan_knows_what_is_a_capability(pml: Any, project: Project, published: Cloud) -> None:
-    project.configure(registries=[published.url], permissions={"allow": ["text:*"]})
+    project.configure(registries=[published.url], permissions={"allow": ["voice:*"]})
     assert pml("plan", "-e", PROGRAM).code == 1
-    pml("add", "acme.tools.text.shout")
+    pml("add", "acme.tools.voice.shout")
     ended = pml("plan", "-e", PROGRAM)
     assert ended.code == 0
-    assert "text:shout  line 1  capability  allow" in ended.out
+    assert "voice:shout  line 1  capability  allow" in ended.out
 
 
 def test_what_was_added_runs_with_its_registry_gone(
@@ -95,14 +95,14 @@ def test_what_was_added_runs_with_its_registry_gone(
     (tmp_path / "cloud").mkdir()
     with started(tmp_path / "cloud") as cloud:
         cloud.publish(WHISPER)
-        project.configure(registries=[cloud.url], permissions={"allow": ["text:*"]})
-        assert pml("add", "acme.tools.text.whisper").code == 0
-    ended = pml("run", "-e", "return await mcp.text.whisper({text: 'Hi'})")
+        project.configure(registries=[cloud.url], permissions={"allow": ["voice:*"]})
+        assert pml("add", "acme.tools.voice.whisper").code == 0
+    ended = pml("run", "-e", "return await mcp.voice.whisper({text: 'Hi'})")
     assert (ended.code, ended.out) == (0, "hi\n")
-    ended = pml("add", "acme.tools.text.shout")
+    ended = pml("add", "acme.tools.voice.shout")
     assert ended.code == 1
     assert "cannot be reached" in ended.err
-    assert "`acme.tools.text.shout` is not kept on this machine" in ended.err
+    assert "`acme.tools.voice.shout` is not kept on this machine" in ended.err
 
 
 def test_a_newer_version_is_not_taken_over_by_adding_it(
@@ -111,25 +111,25 @@ def test_a_newer_version_is_not_taken_over_by_adding_it(
     (tmp_path / "cloud").mkdir()
     with started(tmp_path / "cloud") as cloud:
         cloud.publish(WHISPER)
-        project.configure(registries=[cloud.url], permissions={"allow": ["text:*"]})
-        pml("add", "acme.tools.text.whisper")
+        project.configure(registries=[cloud.url], permissions={"allow": ["voice:*"]})
+        pml("add", "acme.tools.voice.whisper")
         newer = cloud.publish(WHISPER.replace("toLowerCase", "trim"))
-        assert pml("add", "acme.tools.text.whisper").code == 0  # what is locked, and no other
+        assert pml("add", "acme.tools.voice.whisper").code == 0  # what is locked, and no other
         ended = pml("add", newer)
     assert ended.code == 3
     assert integrity_of(WHISPER.encode()) in ended.err
     assert "hint: to look at the change and take it: pml lock update" in ended.err
-    assert pml("run", "-e", "return await mcp.text.whisper({text: 'Hi'})").out == "hi\n"
+    assert pml("run", "-e", "return await mcp.voice.whisper({text: 'Hi'})").out == "hi\n"
 
 
 def test_a_flipped_byte_in_what_is_kept_runs_nothing(
     pml: Any, project: Project, published: Cloud
 ) -> None:
-    project.configure(registries=[published.url], permissions={"allow": ["text:*"]})
-    pml("add", "acme.tools.text.whisper")
+    project.configure(registries=[published.url], permissions={"allow": ["voice:*"]})
+    pml("add", "acme.tools.voice.whisper")
     (path,) = project.blobs
     path.write_bytes(path.read_bytes().replace(b"toLower", b"toUpper"))
-    ended = pml("run", "-e", "return await mcp.text.whisper({text: 'Hi'})")
+    ended = pml("run", "-e", "return await mcp.voice.whisper({text: 'Hi'})")
     assert ended.code == 1
     assert integrity_of(WHISPER.encode()) in ended.err
     assert integrity_of(path.read_bytes()) in ended.err
@@ -144,22 +144,23 @@ def test_a_missing_key_is_told_and_found_without_adding_again(
     assert "news requires NEWS_KEY" in ended.err
     program = "return await mcp.news.search({})"
     ended = pml("run", "-e", program)
-    assert ended.code == 1
+    assert ended.code == 3
     assert "news requires NEWS_KEY" in ended.err
+    assert "hint: pml workflows resume" in ended.err
     (project.path / ".env").write_text("NEWS_KEY=abc123def\n")
     assert pml("run", "-e", program).out == "found\n"
 
 
 def test_removing_makes_it_unknown_again(pml: Any, project: Project, published: Cloud) -> None:
-    project.configure(registries=[published.url], permissions={"allow": ["text:*"]})
-    pml("add", "acme.tools.text.whisper")
-    assert pml("remove", "acme.tools.text.whisper").code == 0
+    project.configure(registries=[published.url], permissions={"allow": ["voice:*"]})
+    pml("add", "acme.tools.voice.whisper")
+    assert pml("remove", "acme.tools.voice.whisper").code == 0
     assert pml("list", "--json").out == "[]\n"
     ended = pml("run", "-e", PROGRAM)
-    assert "no server `text`" in ended.err
-    ended = pml("remove", "acme.tools.text.whisper")
+    assert "no server `voice`" in ended.err
+    ended = pml("remove", "acme.tools.voice.whisper")
     assert (ended.code, ended.err) == (
-        1, "error: acme.tools.text.whisper is not locked\nhint: pml list\n",
+        1, "error: acme.tools.voice.whisper is not locked\nhint: pml list\n",
     )  # fmt: skip
 
 
@@ -167,22 +168,22 @@ def test_a_configured_server_is_used_instead(pml: Any, project: Project, publish
     server = {"command": sys.executable, "args": ["-c", "pass"]}
     project.configure(
         registries=[published.url],
-        permissions={"allow": ["text:*"]},
-        private_mcps={"text": {"type": "stdio", "install": server}},
+        permissions={"allow": ["voice:*"]},
+        private_mcps={"voice": {"type": "stdio", "install": server}},
     )
-    pml("add", "acme.tools.text.whisper")
-    ended = pml("tools", "text", "--verbose")
-    assert "text: a configured server of this name is used instead of the registry's" in ended.err
+    pml("add", "acme.tools.voice.whisper")
+    ended = pml("tools", "voice", "--verbose")
+    assert "voice: a configured server of this name is used instead of the registry's" in ended.err
 
 
 def test_a_lockfile_that_is_not_ours_makes_its_capabilities_unusable_by_name(
     pml: Any, project: Project, published: Cloud
 ) -> None:
-    project.configure(registries=[published.url], permissions={"allow": ["text:*"]})
-    pml("add", "acme.tools.text.whisper")
+    project.configure(registries=[published.url], permissions={"allow": ["voice:*"]})
+    pml("add", "acme.tools.voice.whisper")
     lockfile = project.path / ".pml" / "mcp.lock"
     lockfile.write_text(lockfile.read_text().replace('"client"', '"client" '))
-    ended = pml("run", "-e", "return await mcp.text.whisper({text: 'Hi'})")
+    ended = pml("run", "-e", "return await mcp.voice.whisper({text: 'Hi'})")
     assert ended.code == 3
     assert "was changed by somebody else" in ended.err
     assert pml("run", "-e", "return 1 + 1").out == "2\n"
@@ -193,14 +194,14 @@ def test_what_no_rule_speaks_of_is_not_locked(
 ) -> None:
     """It would be removed from the lockfile at the next start (AC13), without a word."""
     project.configure(registries=[published.url], permissions={"allow": ["news:*"]})
-    ended = pml("add", "acme.tools.text.whisper")
+    ended = pml("add", "acme.tools.voice.whisper")
     assert ended.code == 1
-    assert "no rule of `allow` or `ask` speaks of `text:whisper`" in ended.err
+    assert "no rule of `allow` or `ask` speaks of `voice:whisper`" in ended.err
     assert json.loads(pml("list", "--json").out) == []
     project.configure(registries=[published.url], permissions={})
-    assert pml("add", "acme.tools.text.whisper").code == 0  # without rules everything asks
+    assert pml("add", "acme.tools.voice.whisper").code == 0  # without rules everything asks
     assert len(json.loads(pml("list", "--json").out)) == 1
-    assert pml("plan", "-e", "await mcp.text.whisper({})").code == 3
+    assert pml("plan", "-e", "await mcp.voice.whisper({})").code == 3
 
 
 def test_no_name_at_all_is_told_with_the_form_of_one(pml: Any, project: Project) -> None:
@@ -208,5 +209,5 @@ def test_no_name_at_all_is_told_with_the_form_of_one(pml: Any, project: Project)
     ended = pml("add", "shout")
     assert ended.code == 1
     assert "`shout` is no name in a registry" in ended.err
-    ended = pml("add", "acme.tools.text.shout")
+    ended = pml("add", "acme.tools.voice.shout")
     assert "`registries` in `.pml.json` names none" in ended.err

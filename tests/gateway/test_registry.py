@@ -309,3 +309,34 @@ def test_two_capabilities_that_need_different_servers_get_neither(
     refused = pml(known, "call", "memory:read_graph")
     assert refused.returncode == 1
     assert "the server `memory` is another for each of" in refused.stderr
+
+
+async def test_a_capability_named_in_code_is_asked_about_locked_and_run(
+    known: Workspace, cloud: Cloud
+) -> None:
+    meta = json.dumps({"fqdn": "pml.std.greeting.hello"})
+    name = cloud.publish(f"// __meta__: {meta}\nreturn `hello ${{args.to}}`")
+    known.configure(registries=[cloud.url], permissions={"allow": ["greeting:*"]})
+    code = "return await mcp.greeting.hello({to: 'ada'})"
+    async with connected(known, answer=accepting("yes")) as client:
+        assert (await client.facts("execute", code=code))["result"] == "hello ada"
+        assert (await client.facts("execute", code=code))["result"] == "hello ada"
+    (asked,) = client.asked
+    assert f"Add {name} from {cloud.url}?" in asked["message"]
+    assert lockfile(known)[name]["integrity"] in asked["message"]
+
+
+async def test_a_private_server_is_under_the_same_rules_and_questions(known: Workspace) -> None:
+    install = {name: known.servers["counter"][name] for name in ("command", "args")}
+    sandbox = known.servers["counter"]["sandbox"]
+    private = {"type": "stdio", "install": install, "sandbox": sandbox, "tools": ["mine:one"]}
+    rules = {"ask": ["mine:one"], "deny": ["mine:two"]}
+    known.configure(privateMcps={"mine": private}, permissions=rules)
+    denied = "try { await mcp.mine.two({}) } catch (error) { return error.code }"
+    async with connected(known, answer=accepting("yes")) as client:
+        assert (await client.facts("execute", code=denied))["result"] == "call_denied"
+        assert client.asked == []
+        facts = await client.facts("execute", code="return await mcp.mine.one({})")
+    assert facts["status"] == "success"
+    assert "mine:one in" in client.asked[0]["message"]
+    assert known.effects == ["one"]

@@ -188,3 +188,11 @@ def test_tokens_of_a_known_shape_are_masked_in_logs_only(
 )  # fmt: skip
 def test_words_that_only_resemble_tokens_stay(text: str) -> None:
     assert Redactor({}, shapes=True).text(text) == text
+
+
+def test_what_is_learnt_later_is_masked_and_what_was_known_stays_so() -> None:
+    redactor = Redactor({"API_KEY": "first-key-4711"})
+    redactor.learn({"API_KEY": "second-key-0815"})
+    shown = redactor.text("first-key-4711 second-key-0815")
+    assert "key-4711" not in shown
+    assert "key-0815" not in shown
