@@ -190,6 +190,7 @@ TESTS = {
         f"{_CLIENT}test_the_first_registry_that_has_a_name_counts",
         f"{_CLIENT}test_a_registry_that_is_down_is_not_stood_in_for_by_the_next",
     ),
+    "14.8-E1": (f"{_CLOUD_STDIO}test_from_init_to_calls_of_local_and_cloud_tools",),
     "14.8-E2": (f"{_CLOUD_STDIO}test_local_cloud_and_mixed_programs_run_each_where_it_should",),
     "14.8-E3": (f"{_CLOUD_STDIO}test_local_cloud_and_mixed_programs_run_each_where_it_should",),
     "14.8-E4": (f"{_CLOUD_STDIO}test_a_cloud_that_goes_away_leaves_local_tools_as_they_are",),

@@ -102,7 +102,7 @@ class MissingKeys:
 
     def _of(self, problem: MissingVariablesError) -> Need:
         names = ", ".join(problem.names)
-        words = f"{problem.owner} requires {names}: set it in {self._where}"
+        words = f"{problem.owner} requires {names}: set it in {self._where}, then run pml trust"
         return Need("keys", words, facts={"missingKeys": list(problem.names)})
 
     async def provide(self, tool_id: str, token: str, on_progress: OnProgress) -> None:

@@ -1,4 +1,4 @@
-"""Adds and removes entries of a JSON text in the text's own style; every other byte stays.
+"""Adds entries to a JSON text in the text's own style; every other byte stays.
 
 For files that people write by hand: indentation, line ends, order, comments and a comma after the
 last entry are kept. Pure. Above: `editing.py`, and whoever writes the files of other programs.
@@ -11,21 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pml.config.errors import ConfigError, WrongTypeError, as_one
+from pml.config.errors import WrongTypeError, as_one
 from pml.config.reader import Document, Node, read_json
 from pml.config.spots import JsonPath
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _COMMENT = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*+\*/")
-_COMMA = re.compile(rf",|{_COMMENT.pattern}")
 _INDENTATION = re.compile(r"(\r?\n)?([ \t]*)[^\n]*\Z")
 _UNIT = "  "  # where a file does not show how it indents
-
-
-class MissingEntryError(ConfigError):
-    """An entry that is to be removed is not there."""
-
-    code = "config_missing_entry"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,26 +76,6 @@ def with_member(text: str, path: JsonPath, value: Any, *, file: Path) -> str:
                 value = {key: value}
             return rewriting.value_member(node, str(path[depth]), value)
     raise WrongTypeError(document.spot(path), "no entry yet", "this")
-
-
-def without_member(text: str, path: JsonPath, *, file: Path) -> str:
-    """Give the text without an entry of an object, and without the comma that it leaves."""
-    document = parsed(text, file, relaxed=True)
-    node = typed(document, path[:-1], dict)
-    if path[-1] not in node.members:
-        raise MissingEntryError("is not there", document.spot(path))  # noqa: TRY003 - a fact
-    entries = list(_entries(node))
-    at = list(node.members).index(str(path[-1]))
-    start, end = entries[at]
-    if at + 1 < len(entries):
-        after = _without_comma(text[end : entries[at + 1].start]).lstrip()
-        return f"{text[:start]}{after}{text[entries[at + 1].start :]}"
-    begin = entries[at - 1].end if at else node.start + 1
-    before = _without_comma(text[begin:start]).rstrip(" \t\r\n")
-    if "//" in before.rpartition("\n")[2]:  # what follows must not become part of the comment
-        before += "\n"
-    after = _without_comma(text[end : node.end - 1])
-    return f"{text[:begin]}{before}{after}{text[node.end - 1 :]}"
 
 
 def style_of(text: str, root: Node) -> Style:
@@ -218,11 +191,6 @@ def _entries(node: Node) -> Iterator[Entry]:
         yield Entry(start, child.end)
     for child in node.items:
         yield Entry(child.start, child.end)
-
-
-def _without_comma(gap: str) -> str:
-    """Give what stands between entries without its comma; one in a comment stays."""
-    return _COMMA.sub(lambda match: "" if match[0] == "," else match[0], gap)
 
 
 def _last_line(space: str) -> str:

@@ -35,7 +35,13 @@ from pml.gateway.asking import (
 from pml.gateway.bench import Bench
 from pml.gateway.definitions import ABORT, CONTINUE
 from pml.gateway.discovering import discover
-from pml.gateway.progress import CountingCalls, ForwardingCalls, forwarded, wants_progress
+from pml.gateway.progress import (
+    CountingCalls,
+    ForwardingCalls,
+    TellingProvisions,
+    forwarded,
+    wants_progress,
+)
 from sandbox_host import SUSPEND, Failed, SandboxError, ToolError
 
 Result = dict[str, Any]
@@ -73,7 +79,11 @@ class Call:
         rights = self.bench.rights
         if not wants_progress(self.context):
             return rights
-        return dataclasses.replace(rights, tools=CountingCalls(rights.tools, self.context))
+        tools, provisions = CountingCalls(rights.tools, self.context), rights.provisions
+        if provisions is not None:
+            mask = self.bench.redactor.text
+            provisions = TellingProvisions(provisions, tools, self.context, mask)
+        return dataclasses.replace(rights, tools=tools, provisions=provisions)
 
     def presented(self, run: Run, *, direct: bool = False) -> Result:
         """Give a run as a result; one that waits asks the human, where the client can."""

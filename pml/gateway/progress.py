@@ -9,12 +9,16 @@ from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 
 from pml.backends.servers import Servers
 from pml.gateway.asking import Context
-from pml.model import Progress
-from pml.ports import OnProgress, ToolCaller
+from pml.model import Need, Progress
+from pml.ports import OnProgress, Provisions, ToolCaller
 from sandbox_host.errors import printable
+
+Mask = Callable[[str], str]
+"""Takes secrets out of a text."""
 
 _WAITING = 64  # words of a server that the client has not read; more are dropped
 _MESSAGE_CHARACTERS = 500
+_ALMOST = 0.99  # of a call: what it lacked is there, and it is not made yet
 
 
 def wants_progress(context: Context) -> bool:
@@ -29,7 +33,8 @@ class CountingCalls:
         """Tell beside this request."""
         self._tools = tools
         self._context = context
-        self._done = 0
+        self.done = 0
+        """So many calls."""
 
     def check(self, tool_id: str) -> None:
         """Ask those who carry calls out."""
@@ -52,10 +57,41 @@ class CountingCalls:
         return result
 
     async def _tell(self, tool: str) -> None:
-        self._done += 1
+        self.done += 1
         await self._context.session.report_progress(
-            self._done, message=printable(tool, _MESSAGE_CHARACTERS)
+            self.done, message=printable(tool, _MESSAGE_CHARACTERS)
         )
+
+
+class TellingProvisions:
+    """Brings what a call lacks, and tells the client how far that is."""
+
+    def __init__(
+        self, provisions: Provisions, calls: CountingCalls, context: Context, mask: Mask
+    ) -> None:
+        """Tell beside this request, between the calls that are counted."""
+        self._provisions = provisions
+        self._calls = calls
+        self._context = context
+        self._mask = mask
+
+    async def need(self, tool_id: str) -> Need | None:
+        """Ask those who know."""
+        return await self._provisions.need(tool_id)
+
+    async def provide(
+        self, tool_id: str, token: str, on_progress: OnProgress | None = None
+    ) -> None:
+        """Bring it, and tell; `on_progress` hears nothing, the client does."""
+        del on_progress
+        async with forwarded(self._context, self._mask) as tell:
+
+            def told(progress: Progress) -> None:
+                share = progress.done / progress.total if progress.total else 0.0
+                part = min(max(share, 0.0), _ALMOST)
+                tell(Progress(self._calls.done + part, None, progress.message))
+
+            await self._provisions.provide(tool_id, token, told)
 
 
 class ForwardingCalls:
@@ -84,7 +120,7 @@ class ForwardingCalls:
 
 
 @contextlib.asynccontextmanager
-async def forwarded(context: Context, mask: Callable[[str], str]) -> AsyncIterator[OnProgress]:
+async def forwarded(context: Context, mask: Mask) -> AsyncIterator[OnProgress]:
     """Give where a server's words go, masked; the last of them is sent before this is left."""
     send, receive = anyio.create_memory_object_stream[Progress](_WAITING)
 

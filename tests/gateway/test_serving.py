@@ -116,7 +116,7 @@ async def test_junk_on_the_wire_disturbs_nothing(workspace: Workspace) -> None:
         await client.send(half[at:] + b"\n")
         result = await client.end(77)
         assert result["structuredContent"]["result"] == "grüße"
-    assert "dropped a line: the message cannot be read" in client.stderr
+    assert "dropped a line: this is no JSON-RPC message" in client.stderr
 
 
 async def test_half_a_surrogate_pair_in_a_result_ends_nothing(workspace: Workspace) -> None:

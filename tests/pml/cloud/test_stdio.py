@@ -70,11 +70,27 @@ async def _gateway(
     access = {"url": cloud.url, "apiKey": "${PML_API_KEY}", "keys": list(keys)}
     config = {"cloud": access, "permissions": {"allow": allow}}
     (project / ".pml.json").write_text(json.dumps(config))
-    environ = {**os.environ, "PML_STATE": str(folder / "state"), "PML_API_KEY": cloud.key("call")}
-    environ.pop("TAVILY_API_KEY", None)
+    environ = _environ(folder) | {"PML_API_KEY": cloud.key("call")}
+    _trust(project, environ)
+    async with _served(project, environ) as client:
+        yield client
+
+
+def _environ(folder: Path) -> dict[str, str]:
+    environ = {**os.environ, "PML_STATE": str(folder / "state")}
+    for name in ("TAVILY_API_KEY", "PML_API_KEY"):
+        environ.pop(name, None)
+    return environ
+
+
+def _trust(project: Path, environ: dict[str, str]) -> None:
     found = Keys(environ, project)
     now = datetime.datetime.now(datetime.UTC)
     trust_workspace(project, environ_with(found), Path.home(), now, found)
+
+
+@contextlib.asynccontextmanager
+async def _served(project: Path, environ: dict[str, str]) -> AsyncIterator[Gateway]:
     command = [sys.executable, "-m", "pml", "stdio"]
     async with await anyio.open_process(command, env=environ, cwd=project, stderr=None) as process:
         client = Gateway(process)
@@ -104,6 +120,28 @@ async def test_local_cloud_and_mixed_programs_run_each_where_it_should(
         planned = await gateway.call("execute", code=CLOUD, dryRun=True)
         assert planned["tools"][0]["decision"] == "allow"
     assert '"path":"/mcp"' in cloud.log.read_text()
+
+
+async def test_from_init_to_calls_of_local_and_cloud_tools(
+    cloud: Any, upstream: str, tmp_path: Path
+) -> None:
+    _publish(cloud, upstream)
+    project, environ = tmp_path / "project", _environ(tmp_path)
+    (project / ".git").mkdir(parents=True)
+    (project / "numbers.json").write_text('{"a": 20, "b": 22}')
+    command = [sys.executable, "-m", "pml", "init", "--yes", "--cloud", cloud.url]
+    made = subprocess.run(
+        [*command, "--api-key-stdin"], input=cloud.key("call"), env=environ, cwd=project,
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert made.returncode == 3, made.stderr  # where calls go to, only the human says
+    config = json.loads((project / ".pml.json").read_text())
+    config["permissions"]["allow"].append("near:add")
+    (project / ".pml.json").write_text(json.dumps(config))
+    _trust(project, environ)
+    async with _served(project, environ) as gateway:
+        assert (await gateway.execute(LOCAL))["result"] == '{"a": 20, "b": 22}'
+        assert (await gateway.execute(MIXED))["result"] == 42
 
 
 async def test_a_cloud_that_goes_away_leaves_local_tools_as_they_are(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pml.config import ConfigError
 from pml.config.reader import read_json
-from pml.config.rewriting import with_member, without_member
+from pml.config.rewriting import with_member
 
 FILE = Path("mcp.json")
 PATH = ("servers", "pml")
@@ -45,24 +45,6 @@ ADDED = {
 @pytest.mark.parametrize("before", ADDED)
 def test_an_entry_is_added_in_the_style_of_the_file(before: str) -> None:
     assert with_member(before, PATH, VALUE, file=FILE) == ADDED[before]
-
-
-REMOVED = {
-    '{"s": {"a": 1, "b": 2}}': '{"s": {"b": 2}}',
-    '{"s": {"b": 2, "a": 1}}': '{"s": {"b": 2}}',
-    '{"s": {"a": 1}}': '{"s": {}}',
-    '{"s": {"a": 1,}}': '{"s": {}}',
-    '{"s": {"b": 2, "a": 1,}}': '{"s": {"b": 2}}',
-    '{\n  "s": {\n    "a": 1,\n    "b": 2\n  }\n}': '{\n  "s": {\n    "b": 2\n  }\n}',
-    '{\n  "s": {\n    "b": 2,\n    "a": 1\n  }\n}': '{\n  "s": {\n    "b": 2\n  }\n}',
-    '{"s": {"b": 2, /* x, */ "a": 1 /* y, */}}': '{"s": {"b": 2 /* x, */ /* y, */}}',
-    '{"s": {"a": 1, // one, two\n "b": 2}}': '{"s": {// one, two\n "b": 2}}',
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("before", REMOVED)
-def test_an_entry_is_removed_and_comments_stay(before: str) -> None:
-    assert without_member(before, ("s", "a"), file=FILE) == REMOVED[before]
 
 
 @pytest.mark.parametrize(
@@ -110,8 +92,8 @@ def files(draw: st.DrawFn) -> str:
 
 
 def comments(text: str) -> list[str]:
-    """All of them, in order; strings may look like one."""
-    found = re.finditer(r'"(?:[^"\\]|\\.)*"|(//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)', text)
+    """All of them, in order; strings may look like one, and the end of a line is none of them."""
+    found = re.finditer(r'"(?:[^"\\]|\\.)*"|(//[^\r\n]*|/\*(?:[^*]|\*(?!/))*\*/)', text)
     return [match[1] for match in found if match[1]]
 
 
