@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pml.backends.listing import (
     MOST_DEFINITION_BYTES,
+    MOST_DEPTH,
     MOST_LISTING_BYTES,
     MOST_TOOLS,
     listing_of,
@@ -205,6 +206,15 @@ def test_a_deeply_nested_definition_is_skipped() -> None:
         deep = [deep]
 
     assert reason(listing_of("remote", [definition(_meta=deep)])) == "its definition is not JSON"
+
+
+def test_a_definition_that_is_nested_too_deep_is_skipped() -> None:
+    deep: Any = "leaf"
+    for _ in range(MOST_DEPTH - 1):
+        deep = [deep]
+    assert listing_of("remote", [definition(_meta=deep)]).tools
+    too_deep = listing_of("remote", [definition(_meta=[deep])])
+    assert reason(too_deep) == f"its definition is nested more than {MOST_DEPTH} deep"
 
 
 JSON = st.recursive(

@@ -76,6 +76,11 @@ def list_tools(message: dict) -> None:
         result(message["id"], {"tools": [], "nextCursor": str(page + 1)})
     elif KIND == "same-cursor":
         result(message["id"], {"tools": TOOLS, "nextCursor": "again"})
+    elif KIND == "changes-while-listing" and len(TOOLS) == 1:
+        said = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": {"tools": TOOLS}}
+        raw(json.dumps(answer).encode() + b"\n" + json.dumps(said).encode() + b"\n")
+        TOOLS.append({"name": "new1", "inputSchema": schema()})
     elif KIND == "malformed-tool":
         result(message["id"], {"tools": [*TOOLS, {"name": "bad"}, 7, {"inputSchema": schema()}]})
     else:

@@ -246,6 +246,15 @@ async def test_a_changed_list_is_asked_for_again(start: Open) -> None:
         ]
 
 
+async def test_a_list_that_changes_while_it_is_asked_for_is_asked_for_again(start: Open) -> None:
+    async with start("changes-while-listing") as subject:
+        await subject.backend.list_tools()
+        assert [tool.name for tool in (await subject.backend.list_tools()).tools] == [
+            "good",
+            "new1",
+        ]
+
+
 async def test_progress_and_logs_are_carried_up(start: Open) -> None:
     async with start("progress") as subject:
         seen: list[Progress] = []
