@@ -31,6 +31,7 @@
     ├── InstallError              `pml/loader/installer/errors.py`
     ├── BackendError              `pml/backends/errors.py`
     ├── LoaderError               `pml/loader/errors.py`, `pml/loader/publishing/errors.py`
+    ├── PinError                  `pml/loader/pins/errors.py`
     ├── NestingError              `pml/execution/nesting.py`
     ├── GatewayError              `pml/gateway/errors.py`
     ├── CloudError                `pml/cloud/errors.py`, `pml/cloud/tools/errors.py`

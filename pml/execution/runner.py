@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import blake3
 
 from pml.audit import argument_hash
-from pml.errors import PmlError
 from pml.execution.approvals import Approval, Verdict
 from pml.execution.errors import RunAbortedError, WorkflowError
 from pml.execution.frames import unpacked
@@ -271,16 +270,10 @@ class _Waiting:
         """Take calls that lacked a key for answered once it is there: it needs no word."""
         missing = [one for one in self._stored.pending if one.kind == "keys" and not one.verdict]
         for one in missing:
-            if not await self._lacks_keys(one.tool):
+            need = await self._gate.lacks(one.tool)
+            if need is None or need.kind != "keys":
                 self._office.store.answer(one.id, Verdict.YES)
                 self._stored = self._office.store.load(self._stored.id)
-
-    async def _lacks_keys(self, tool: str) -> bool:
-        try:
-            need = await self._gate.lacks(tool)
-        except PmlError:  # the call itself says why it cannot be made
-            return False
-        return need is not None and need.kind == "keys"
 
     async def _answers(
         self, calls: Sequence[Call], answered: Mapping[int, Approval]
