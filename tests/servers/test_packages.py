@@ -54,13 +54,13 @@ def call(workspace: Path) -> Any:
     return pml(workspace, "call", "memory:read_graph")
 
 
-def test_until_the_human_says_yes_the_call_fails_with_the_fact_and_the_command(
+def test_until_the_human_says_yes_the_call_waits_and_listing_names_the_command(
     workspace: Path,
 ) -> None:
     done = pml(memory(workspace), "run", "--json", "-e", "await mcp.memory.read_graph({})")
     report = json.loads(done.stdout)
-    assert done.returncode == 1
-    assert f"server `memory` is not installed: its package `{MEMORY}@{VERSION}`" in str(report)
+    assert done.returncode == 3
+    assert report["approvals"][0]["description"] == f"Install memory@{VERSION}?"
     listed = pml(workspace, "tools")
     assert "hint: pml servers install memory" in listed.stderr
     assert not (workspace.parent / "state" / "packages").exists()
