@@ -44,7 +44,7 @@ class RegistryNeeds:
         self._setup = setup
         self._opened = opened
         self._registry = registry
-        self._lookups = Lookups(registry.access)
+        self._lookups = Lookups(registry.access, setup.config.permissions)
         self._resolved: dict[Served, Package] = {}
 
     async def need(self, tool_id: str) -> Need | None:
@@ -65,7 +65,7 @@ class RegistryNeeds:
             await install(self._setup, question, redactor, on_progress, promise)
         if found is not None:
             name = None if package is None else packed_name(package)
-            self._registry.access.loader.keep(found, name)
+            self._registry.access.loader.lock(found, name)
             self._lookups.forget(tool_id)
             self._registry.take(found.metadata, served, self._opened.capabilities)
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from pml.assembly.registry import Access
+from pml.config import Permissions
 from pml.errors import PmlError
 from pml.fqdn import SERVER_ACTION, Fqdn, NamingError
 from pml.loader.capabilities import Found
@@ -37,9 +38,15 @@ class _Answer:
 class Lookups:
     """Asks registries for what stands behind a tool id."""
 
-    def __init__(self, access: Access, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        access: Access,
+        rules: Permissions,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Ask nobody yet."""
         self._access = access
+        self._rules = (*rules.allow, *rules.ask)
         self._clock = clock
         self._answers: dict[str, _Answer] = {}
 
@@ -62,9 +69,7 @@ class Lookups:
         self._answers.pop(tool_id, None)
 
     def _speaks_of(self, tool_id: str) -> bool:
-        rules = self._access.locking.config.permissions
-        names = (*rules.allow, *rules.ask)
-        return not names or any(rule_matches(rule, tool_id) for rule in names)
+        return not self._rules or any(rule_matches(rule, tool_id) for rule in self._rules)
 
     async def _asked(self, tool_id: str, now: float, *, servers: bool) -> _Answer:
         for name in self._names(tool_id, servers=servers):

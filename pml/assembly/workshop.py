@@ -211,7 +211,7 @@ def _same_servers(before: Setup, now: Setup) -> bool:
         unusable = {name: str(problem) for name, problem in config.unusable.items()}
         return (
             setup.workspace, setup.servers, unusable, config.limits, config.env, config.require,
-            config.builtins, dict(setup.keys), _cloud_facts(config),
+            config.builtins, dict(setup.keys), _cloud_facts(config), config.registries,
         )  # fmt: skip
 
     return bool(facts(before) == facts(now))

@@ -34,9 +34,8 @@ class Shop:
 
     def lookups(self) -> Lookups:
         store = SimpleNamespace(load=Lockfile)
-        locking = SimpleNamespace(store=store, config=SimpleNamespace(permissions=self.rules))
-        access: Any = SimpleNamespace(loader=self, locking=locking)
-        return Lookups(access, lambda: self.now)
+        access: Any = SimpleNamespace(loader=self, locking=SimpleNamespace(store=store))
+        return Lookups(access, self.rules, lambda: self.now)
 
 
 async def test_a_server_goes_before_a_capability() -> None:
