@@ -71,5 +71,5 @@ def test_what_the_documentation_shows_can_be_published() -> None:
     text = (Path(__file__).parents[3] / "docs" / "cloud.md").read_text()
     [code] = re.findall(r"^```typescript\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     _, server = re.findall(r"^```json\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert str(code_publication("f", code.encode()).fqdn) == "acme.tools.text.shout"
+    assert str(code_publication("f", code.encode()).fqdn) == "acme.tools.voice.shout"
     assert metadata_publication("f", server.encode()).tools == ("tavily:search",)
