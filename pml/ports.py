@@ -99,8 +99,11 @@ class ToolCaller(Protocol):
 class Provisions(Protocol):
     """Who knows what is missing before a tool can be called, and brings it after a yes."""
 
-    async def need(self, tool_id: str) -> Need | None:
-        """Say what is missing now; None if nothing is. Changes nothing."""
+    async def need(self, tool_id: str, *, starting: bool = True) -> Need | None:
+        """Say what is missing now; None if nothing is. Changes nothing.
+
+        `starting`: a server may be started to find out.
+        """
 
     async def provide(
         self, tool_id: str, token: str, on_progress: OnProgress | None = None

@@ -12,9 +12,9 @@ class FrozenProvisions:
         """Ask these what is lacking."""
         self._provisions = provisions
 
-    async def need(self, tool_id: str) -> Need | None:
+    async def need(self, tool_id: str, *, starting: bool = True) -> Need | None:
         """Give a missing key; raises `FrozenError` for anything else that is lacking."""
-        need = await self._provisions.need(tool_id)
+        need = await self._provisions.need(tool_id, starting=starting)
         if need is not None and need.kind != "keys":
             raise FrozenError(tool_id, need.words)
         return need

@@ -52,9 +52,11 @@ class Provided:
         """Ask these, in this order."""
         self._parts = tuple(parts)
 
-    async def need(self, tool_id: str) -> Need | None:
+    async def need(self, tool_id: str, *, starting: bool = True) -> Need | None:
         """Give the first thing that is lacking."""
         for part in self._parts:
+            if not starting and isinstance(part, ChangedTools):
+                continue
             need = await part.need(tool_id)
             if need is not None:
                 return need

@@ -113,9 +113,11 @@ class Gate:
         if entry is not None:
             return self._from_journal(entry)
         decision = self._permitted(call, arguments)
-        need = await self.lacks(call.tool)
         asks, reason = self._doubts(call, decision)
-        if need is not None or (asks and call.tool not in self._always):
+        asks = asks and call.tool not in self._always
+        # nothing is started before the human has said yes; then it is looked at again
+        need = await self.lacks(call.tool, starting=not asks)
+        if need is not None or asks:
             if need is None:
                 await self._check_tool(call.tool)
             self._ask(call, arguments, Asked(decision, reason, need))
@@ -143,10 +145,10 @@ class Gate:
             raise CallDeniedError(call.tool, decision.rule or "?", decision.place)
         return decision
 
-    async def lacks(self, tool: str) -> Need | None:
+    async def lacks(self, tool: str, *, starting: bool = True) -> Need | None:
         """Say what a tool lacks that the human can give; raises if it cannot be called at all."""
         provisions = self._rights.provisions
-        need = await provisions.need(tool) if provisions is not None else None
+        need = await provisions.need(tool, starting=starting) if provisions else None
         if need is None:
             try:
                 self._rights.tools.check(tool)  # what cannot be called is not asked about

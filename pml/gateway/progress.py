@@ -75,9 +75,9 @@ class TellingProvisions:
         self._context = context
         self._mask = mask
 
-    async def need(self, tool_id: str) -> Need | None:
+    async def need(self, tool_id: str, *, starting: bool = True) -> Need | None:
         """Ask those who know."""
-        return await self._provisions.need(tool_id)
+        return await self._provisions.need(tool_id, starting=starting)
 
     async def provide(
         self, tool_id: str, token: str, on_progress: OnProgress | None = None

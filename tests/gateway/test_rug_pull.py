@@ -202,6 +202,7 @@ async def test_a_yes_is_for_the_definition_that_was_shown(notes: Notes) -> None:
 async def test_a_change_while_the_human_thinks_about_the_call_is_asked_about_too(
     notes: Notes,
 ) -> None:
+    await use(notes)
     notes.configure(permissions={"ask": ["notes"]})
     waiting = await run(notes)
     assert [one["kind"] for one in waiting["approvals"]] == ["call"]
@@ -211,7 +212,7 @@ async def test_a_change_while_the_human_thinks_about_the_call_is_asked_about_too
     assert ended["result"] == "read"
     assert len(client.asked) == 2
     assert EVIL in client.asked[1]["message"]
-    assert notes.workspace.effects == ["read"]
+    assert notes.workspace.effects == ["read", "read"]
 
 
 async def test_a_script_that_was_edited_in_place_is_not_another_server(

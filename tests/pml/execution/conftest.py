@@ -76,7 +76,7 @@ class Shelf:
     needs: dict[str, list[Need]]
     brought: list[tuple[str, str]] = dataclasses.field(default_factory=list)
 
-    async def need(self, tool_id: str) -> Need | None:
+    async def need(self, tool_id: str, *, starting: bool = True) -> Need | None:
         lacking = self.needs.get(tool_id)
         return lacking[0] if lacking else None
 
