@@ -24,6 +24,10 @@ async def test_servers_that_end_late_take_nothing_from_those_that_replaced_them(
         slow = {"code": "await mcp.hostile.sleep({})", "timeoutSeconds": 3}
         assert (await client.facts("execute", code=code))["result"] is True
         begun = await client.begin("tools/call", {"name": "execute", "arguments": slow})
+        [audit] = hostile.state.glob("workspaces/*/audit.jsonl")
+        with anyio.fail_after(20):  # until its call is under way: rules of now hold for later ones
+            while "hostile:sleep" not in audit.read_text(encoding="utf-8"):
+                await anyio.sleep(0.01)
         hostile.configure(permissions=ALLOW, limits={"idleSeconds": 99})
         assert (await client.facts("execute", code=code))["result"] is True
         assert (await client.end(begun))["structuredContent"]["code"] == "wall_limit"
