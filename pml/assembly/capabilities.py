@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 
-from pml.assembly.locking import Locking, locking_of, now
+from pml.assembly.locking import Locking, locking_of, now, registries_of
 from pml.assembly.packages import record_of
 from pml.assembly.registry import Access, approved_in, locked_servers
 from pml.assembly.setup import Setup
@@ -28,7 +28,7 @@ from pml.loader.capabilities import CapabilityLoader
 from pml.loader.lockfile import LOCKFILE, LockEntry, LockfileError
 from pml.loader.metadata import Dependency
 from pml.loader.needs import Checks
-from pml.loader.registry import Registries, Registry
+from pml.loader.registry import Registries
 from pml.loader.served import dependency_of
 from pml.ports import Observer
 
@@ -89,7 +89,7 @@ async def opened_loader(setup: Setup, locking: Locking) -> AsyncIterator[Capabil
 
     checks = Checks(setup.config.permissions, has_key, is_installed)
     async with HttpFetch() as fetch:
-        registries = Registries(registries_of(setup), fetch)
+        registries = Registries(registries_of(setup.config), fetch)
         yield CapabilityLoader(registries, locking.cache, locking.store, checks, now)
 
 
@@ -122,15 +122,6 @@ def locked_namespaces(setup: Setup) -> tuple[frozenset[str], frozenset[str]]:
     except LockfileError:
         return frozenset(), frozenset()
     return frozenset(name.namespace for name in names), servers
-
-
-def registries_of(setup: Setup) -> tuple[Registry, ...]:
-    """Give the registries in their order; the cloud's key goes to the cloud alone."""
-    cloud = setup.config.cloud
-    return tuple(
-        Registry(url, cloud.api_key if cloud is not None and cloud.url == url else None)
-        for url in setup.config.registries
-    )
 
 
 def _builtins(setup: Setup) -> tuple[str, ...]:

@@ -87,13 +87,21 @@ def _keeping(trusted: Permissions, stated: Permissions) -> Permissions:
 @contextlib.asynccontextmanager
 async def opened_loader(locking: Locking) -> AsyncIterator[CapabilityLoader]:
     """Give who asks the trusted registries; it loads nothing, since nothing is ready for it."""
-    cloud = locking.config.cloud
-    registries = [
-        Registry(url, cloud.api_key if cloud and cloud.url == url else None)
-        for url in locking.config.registries
-    ]
     checks = Checks(locking.rules, lambda _: False, lambda _: False)
     async with HttpFetch() as fetch:
         yield CapabilityLoader(
-            Registries(registries, fetch), locking.cache, locking.store, checks, now
+            Registries(registries_of(locking.config), fetch),
+            locking.cache,
+            locking.store,
+            checks,
+            now,
         )
+
+
+def registries_of(config: Config) -> tuple[Registry, ...]:
+    """Give the registries in their order; the cloud's key goes to the cloud alone."""
+    cloud = config.cloud
+    return tuple(
+        Registry(url, cloud.api_key if cloud is not None and cloud.url == url else None)
+        for url in config.registries
+    )

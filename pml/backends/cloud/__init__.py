@@ -5,21 +5,16 @@
         result = await tavily.call_tool("search", {"query": "pml"}, timeout_seconds=60)
 
 `connection.py` speaks to the cloud over `pml.backends.http`, `backend.py` is one namespace of its
-tools, `programs.py` says which programs may leave this machine. Policy comes before: whoever calls
-has asked it.
+tools. `programs.py` says which programs may leave this machine; it is imported by name, since it
+brings the analysis. Policy comes before: whoever calls has asked it.
 """
 
 from pml.backends.cloud.backend import CloudBackend, cloud_backends
 from pml.backends.cloud.connection import Cloud, CloudAccess
-from pml.backends.cloud.programs import Away, Home, Program, run_program
 
 __all__ = [
-    "Away",
     "Cloud",
     "CloudAccess",
     "CloudBackend",
-    "Home",
-    "Program",
     "cloud_backends",
-    "run_program",
 ]

@@ -13,15 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pml.backends.cloud import (
-    Away,
-    Cloud,
-    CloudAccess,
-    CloudBackend,
-    Home,
-    Program,
-    run_program,
-)
+from pml.backends.cloud import Cloud, CloudAccess, CloudBackend
 from pml.backends.cloud.connection import MOST_CONNECTIONS
 from pml.backends.cloud.errors import (
     CloudKeyMissingError,
@@ -29,6 +21,7 @@ from pml.backends.cloud.errors import (
     CloudRefusedError,
     OwnKeysMissingError,
 )
+from pml.backends.cloud.programs import Away, Home, Program, run_program
 from pml.backends.errors import ServerProtocolError, ToolUnknownError
 from pml.execution.planning import analysed
 from pml.model import ServerState

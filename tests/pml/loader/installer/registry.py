@@ -51,7 +51,7 @@ class Registry:
         self.reached.clear()
         self.released.clear()
 
-    def npm(self, name: str, version: str, files: dict[str, str], **manifest: Any) -> None:
+    def offer_npm(self, name: str, version: str, files: dict[str, str], **manifest: Any) -> None:
         """Publish a package; a second time, with other content, as the same version."""
         facts = {"name": name, "version": version, **manifest}
         content = _tarball({"package.json": json.dumps(facts), **files})

@@ -34,7 +34,7 @@ BIN = {"acme": "bin/index.js"}
 
 
 def publish(registry: Registry) -> None:
-    registry.npm("acme", "1.0.0", {"bin/index.js": SERVER}, bin=BIN)
+    registry.offer_npm("acme", "1.0.0", {"bin/index.js": SERVER}, bin=BIN)
     registry.wheel("acme", "1.0.0", {"acme.py": "def main(): print('served')\n"}, "acme:main")
 
 
@@ -80,8 +80,8 @@ async def test_scripts_of_packages_are_not_run(
 ) -> None:
     """An attack: a package, and one that it depends on, that run code when they are installed."""
     evil = dict.fromkeys(("preinstall", "install", "postinstall", "prepare"), "touch ran")
-    registry.npm("deep", "1.0.0", {}, scripts=evil)
-    registry.npm(
+    registry.offer_npm("deep", "1.0.0", {}, scripts=evil)
+    registry.offer_npm(
         "acme", "1.0.0", {"bin/index.js": SERVER}, bin=BIN, scripts=evil,
         dependencies={"deep": "1.0.0"},
     )  # fmt: skip
@@ -117,7 +117,7 @@ async def test_a_range_takes_the_version_that_npm_would_take(
     installer: Installer, registry: Registry
 ) -> None:
     for version in ("1.0.0", "1.2.0", "1.10.0", "2.0.0"):
-        registry.npm("acme", version, {"bin/index.js": SERVER}, bin=BIN)
+        registry.offer_npm("acme", version, {"bin/index.js": SERVER}, bin=BIN)
     found = [
         (await installer.resolve(wanted_in(f"npx acme{asked}"))).version
         for asked in ("@^1", "@>=1", "@1.2.x")
@@ -205,7 +205,7 @@ async def test_another_package_in_a_good_ones_place_is_found(
 ) -> None:
     """An attack: the right hash for another package."""
     publish(registry)
-    registry.npm("other", "1.0.0", {"bin/index.js": "evil()"}, bin={"other": "bin/index.js"})
+    registry.offer_npm("other", "1.0.0", {"bin/index.js": "evil()"}, bin={"other": "bin/index.js"})
     made, wanted = await installed(installer, NPX)
     other, _ = await installed(installer, "npx other@1.0.0")
     made.tree.parent.rename(made.tree.parent.with_name("aside"))
@@ -241,7 +241,7 @@ async def test_the_same_version_with_other_content_has_another_hash(
     """An attack: a version that was published again, or a mirror that serves another."""
     publish(registry)
     made, _ = await installed(installer, NPX)
-    registry.npm("acme", "1.0.0", {"bin/index.js": f"{SERVER}// evil\n"}, bin=BIN)
+    registry.offer_npm("acme", "1.0.0", {"bin/index.js": f"{SERVER}// evil\n"}, bin=BIN)
     elsewhere = Installer(
         Machine(machine.environ, machine.user_home, machine.support, tmp_path / "new"), KEY
     )
@@ -311,7 +311,7 @@ async def test_one_of_several_programs_is_started_by_name(
     installer: Installer, registry: Registry
 ) -> None:
     other = "#!/usr/bin/env node\nconsole.log('other')\n"
-    registry.npm(
+    registry.offer_npm(
         "acme", "1.0.0", {"a.js": SERVER, "b.js": other}, bin={"acme": "a.js", "b": "b.js"}
     )
     made, wanted = await installed(installer, "npx acme@1.0.0")
@@ -332,7 +332,7 @@ async def test_the_users_keys_do_not_reach_the_package_manager(
     assert any("s3cr3t" in header.get("authorization", "") for header in registry.headers)
     (machine.user_home / ".npmrc").write_text(f"registry={registry.url}/\n")
     registry.headers.clear()
-    registry.npm("acme", "2.0.0", {"bin/index.js": SERVER}, bin=BIN)
+    registry.offer_npm("acme", "2.0.0", {"bin/index.js": SERVER}, bin=BIN)
     await installed(installer, "npx acme@2.0.0")
     assert registry.headers
     assert not any("s3cr3t" in str(header) for header in registry.headers)
