@@ -18,6 +18,8 @@ from pml.errors import PmlError
 
 VARIABLE = "PML_WORKSPACE"
 CONFIG_NAME = ".pml.json"
+LOCKFILE = Path(".pml", "mcp.lock")
+"""In the workspace; meant to be committed."""
 
 MARKERS = (
     ".git",

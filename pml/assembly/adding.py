@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from pml.assembly.capabilities import folder_of, opened_loader
-from pml.assembly.locking import locking_of
+from pml.assembly.capabilities import checks_of
+from pml.assembly.locking import locking_of, opened_loader
 from pml.assembly.packages import installer_of
 from pml.assembly.setup import Setup
 from pml.fqdn import Fqdn
@@ -30,8 +30,8 @@ async def add(setup: Setup, name: Fqdn) -> Added:
     One that is locked as another version is left as it is: `Needs.changed` says so. Raises all
     that can go wrong with a registry, a package's name or the lockfile; then nothing was locked.
     """
-    locking = locking_of(folder_of(setup), setup.environ, setup.user_home, writes=True)
-    async with opened_loader(setup, locking) as loader:
+    locking = locking_of(setup.folder, setup.environ, setup.user_home, writes=True)
+    async with opened_loader(locking, checks_of(setup)) as loader:
         found, needs = await loader.described(name)
         described = served_by(found.metadata)
         if found.metadata.type is not McpType.DENO:

@@ -7,9 +7,8 @@ capabilities that it names unusable, by name, and nothing else.
 import contextlib
 import dataclasses
 from collections.abc import AsyncIterator, Collection
-from pathlib import Path
 
-from pml.assembly.locking import Locking, locking_of, now, registries_of
+from pml.assembly.locking import Locking, locking_of, opened_loader
 from pml.assembly.packages import record_of
 from pml.assembly.registry import Access, approved_in, locked_servers
 from pml.assembly.setup import Setup
@@ -18,19 +17,17 @@ from pml.backends.capability import (
     capabilities_in_use,
     capability_backends,
 )
-from pml.backends.http.fetching import HttpFetch
 from pml.backends.servers import UnusableBackend
 from pml.config.names import BUILTINS
 from pml.errors import PmlError
 from pml.fqdn import Fqdn
 from pml.keys import Keys
-from pml.loader.capabilities import CapabilityLoader
-from pml.loader.lockfile import LOCKFILE, LockEntry, LockfileError
+from pml.loader.lockfile import LockEntry, LockfileError
 from pml.loader.metadata import Dependency
 from pml.loader.needs import Checks
-from pml.loader.registry import Registries
 from pml.loader.served import dependency_of
 from pml.ports import Observer
+from pml.workspace import LOCKFILE
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,21 +40,16 @@ class OpenedCapabilities:
     """The lockfile and the registries, if there are any and they can be used."""
 
 
-def lockfile_of(setup: Setup) -> Path:
-    """Say where the workspace's lockfile is, or would be."""
-    return folder_of(setup) / LOCKFILE
-
-
 @contextlib.asynccontextmanager
 async def opened_capabilities(
     setup: Setup, taken: Collection[str], observer: Observer
 ) -> AsyncIterator[OpenedCapabilities]:
-    """Give what is locked, none of it read; names that are taken go before, with a note."""
-    if not lockfile_of(setup).is_file() and not setup.config.registries:
-        yield OpenedCapabilities()
-        return
+    """Give what is locked, none of it read; names that are taken go before, with a note.
+
+    Only for a setup that fetches.
+    """
     locking = locking_of(
-        folder_of(setup), setup.environ, setup.user_home, writes=True, frozen=setup.frozen
+        setup.folder, setup.environ, setup.user_home, writes=True, frozen=setup.frozen
     )
     try:
         names = capabilities_in_use(locking.store.load(locking.rules))
@@ -65,20 +57,19 @@ async def opened_capabilities(
         observer.logged(str(LOCKFILE), "error", problem.message)
         yield OpenedCapabilities(unusable=_named(locking, problem, taken))
         return
-    async with opened_loader(setup, locking) as loader:
+    async with opened_loader(locking, checks_of(setup)) as loader:
         backends = capability_backends(names, taken, loader, observer)
         yield OpenedCapabilities(backends, access=Access(locking, loader))
 
 
-@contextlib.asynccontextmanager
-async def opened_loader(setup: Setup, locking: Locking) -> AsyncIterator[CapabilityLoader]:
-    """Give who loads capabilities from the registries that the human trusted."""
+def checks_of(setup: Setup) -> Checks:
+    """Say what of a capability's needs there is in a workspace."""
     there = {server.name for server in setup.servers} | set(_builtins(setup))
     record = record_of(setup)
 
     def has_key(name: str) -> bool:
         # looked up anew each time: a key may have been added since
-        return Keys(setup.environ, folder_of(setup)).lookup(name) is not None
+        return Keys(setup.environ, setup.folder).lookup(name) is not None
 
     def is_installed(dependency: Dependency) -> bool:
         if dependency.name in there:
@@ -87,15 +78,12 @@ async def opened_loader(setup: Setup, locking: Locking) -> AsyncIterator[Capabil
         served = dependency_of(Fqdn.of_server(dependency.name), dependency)
         return approved_in(record, served) is not None
 
-    checks = Checks(setup.config.permissions, has_key, is_installed)
-    async with HttpFetch() as fetch:
-        registries = Registries(registries_of(setup.config), fetch)
-        yield CapabilityLoader(registries, locking.cache, locking.store, checks, now)
+    return Checks(setup.config.permissions, has_key, is_installed)
 
 
 def remove_capability(setup: Setup, name: Fqdn) -> bool:
     """Lock it no longer; say whether it was."""
-    locking = locking_of(folder_of(setup), setup.environ, setup.user_home, writes=True)
+    locking = locking_of(setup.folder, setup.environ, setup.user_home, writes=True)
     if locking.store.load().entry(name) is None:
         return False
     locking.store.update(lambda now: now.without(name))
@@ -104,7 +92,7 @@ def remove_capability(setup: Setup, name: Fqdn) -> bool:
 
 def locked_capabilities(setup: Setup) -> tuple[tuple[Fqdn, LockEntry], ...]:
     """Give what is locked, by name."""
-    locking = locking_of(folder_of(setup), setup.environ, setup.user_home)
+    locking = locking_of(setup.folder, setup.environ, setup.user_home)
     return tuple(locking.store.load().named())
 
 
@@ -113,9 +101,9 @@ def locked_namespaces(setup: Setup) -> tuple[frozenset[str], frozenset[str]]:
 
     None if the lockfile cannot be used.
     """
-    if not lockfile_of(setup).is_file():
+    if not setup.lockfile.is_file():
         return frozenset(), frozenset()
-    locking = locking_of(folder_of(setup), setup.environ, setup.user_home)
+    locking = locking_of(setup.folder, setup.environ, setup.user_home)
     try:
         names = capabilities_in_use(locking.store.load())
         servers = frozenset(locked_servers(setup, locking))
@@ -127,11 +115,6 @@ def locked_namespaces(setup: Setup) -> tuple[frozenset[str], frozenset[str]]:
 def _builtins(setup: Setup) -> tuple[str, ...]:
     chosen = setup.config.builtins
     return BUILTINS if chosen is None else chosen
-
-
-def folder_of(setup: Setup) -> Path:
-    """Say where `.pml.json` and the lockfile are."""
-    return setup.loaded.folder if setup.loaded is not None else setup.workspace
 
 
 def _named(

@@ -8,18 +8,20 @@ headers are secrets.
 import json
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import blake3
 
 from pml.assembly.packages import tree_of
-from pml.assembly.registry import RegistryServers
 from pml.assembly.setup import Setup
 from pml.config import ServerConfig, StdioServerConfig
 
+if TYPE_CHECKING:
+    from pml.assembly.registry import RegistryServers
+
 
 def fingerprints(
-    setup: Setup, key: bytes, registry: RegistryServers | None = None
+    setup: Setup, key: bytes, registry: "RegistryServers | None" = None
 ) -> dict[str, str]:
     """Give a fingerprint for each configured server, and for each that a registry describes."""
     served = registry.trees() if registry is not None else {}

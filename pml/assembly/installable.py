@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Awaitable, Callable
 
-from pml.assembly.capabilities import folder_of, lockfile_of
 from pml.assembly.fetching import details_of
 from pml.assembly.locking import locking_of
 from pml.assembly.packages import (
@@ -46,8 +45,8 @@ class Installable:
 def installable(setup: Setup, name: str | None) -> list[Installable]:
     """Give all, or the one that is named; raises `ServerUnknownError`, or a `LockfileError`."""
     locked: dict[str, Served] = {}
-    if lockfile_of(setup).is_file():
-        locking = locking_of(folder_of(setup), setup.environ, setup.user_home)
+    if setup.lockfile.is_file():
+        locking = locking_of(setup.folder, setup.environ, setup.user_home)
         locked = locked_servers(setup, locking)
     wanted = [one for one in locked.values() if name in (None, one.name)]
     own = [] if name in locked else packaged_servers(setup, name)

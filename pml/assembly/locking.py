@@ -85,9 +85,11 @@ def _keeping(trusted: Permissions, stated: Permissions) -> Permissions:
 
 
 @contextlib.asynccontextmanager
-async def opened_loader(locking: Locking) -> AsyncIterator[CapabilityLoader]:
-    """Give who asks the trusted registries; it loads nothing, since nothing is ready for it."""
-    checks = Checks(locking.rules, lambda _: False, lambda _: False)
+async def opened_loader(
+    locking: Locking, checks: Checks | None = None
+) -> AsyncIterator[CapabilityLoader]:
+    """Give who asks the trusted registries; without checks it loads nothing: nothing is ready."""
+    checks = checks or Checks(locking.rules, lambda _: False, lambda _: False)
     async with HttpFetch() as fetch:
         yield CapabilityLoader(
             Registries(registries_of(locking.config), fetch),

@@ -3,13 +3,13 @@
 import contextlib
 import dataclasses
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import anyio.abc
 
 from pml.assembly.confining import confined, planned_level
 from pml.assembly.pinning import Pinning
 from pml.assembly.setup import Setup
-from pml.backends.http import HttpBackend
 from pml.backends.servers import UnusableBackend
 from pml.backends.stdio import Patience, StdioBackend
 from pml.config import HttpServerConfig, ServerConfig, StdioServerConfig
@@ -17,6 +17,9 @@ from pml.confinement import Confined
 from pml.errors import PmlError
 from pml.ports import Backend, Observer, ServerRequests
 from pml.redaction import Redactor
+
+if TYPE_CHECKING:
+    from pml.backends.http import HttpBackend
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,7 +66,9 @@ class Making:
         self.made.append(made)
         return made
 
-    def _remote(self, server: HttpServerConfig) -> HttpBackend:
+    def _remote(self, server: HttpServerConfig) -> "HttpBackend":
+        from pml.backends.http import HttpBackend  # noqa: PLC0415 - 30 ms for those without
+
         limits = self.setup.config.limits
         return HttpBackend(
             server.name,

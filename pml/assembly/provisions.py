@@ -12,7 +12,6 @@ Asked at every call, so each part says quickly that nothing is lacking. Above: `
 from collections.abc import Sequence
 from typing import Protocol
 
-from pml.assembly.fetching import RegistryNeeds
 from pml.assembly.frozen import FrozenProvisions
 from pml.assembly.packages import (
     install,
@@ -23,13 +22,10 @@ from pml.assembly.packages import (
 from pml.assembly.pinning import ChangedTools
 from pml.assembly.servers import Opened
 from pml.assembly.setup import Setup
-from pml.backends.capability import Capabilities
 from pml.config import MissingVariablesError, StdioServerConfig
 from pml.errors import NeedMovedError
 from pml.keys.lookup import FILE_NAME as DOTENV
 from pml.loader.installer import InstallQuestion
-from pml.loader.lockfile import IntegrityApprovalRequired
-from pml.loader.needs import Needs
 from pml.model import Need, Progress
 from pml.ports import OnProgress, Provisions
 from pml.redaction import Redactor
@@ -82,8 +78,12 @@ def provisions_of(setup: Setup, opened: Opened) -> Provisions:
     if not setup.frozen:  # else a start without its package fails, and no registry is asked
         parts.append(MissingPackages(setup, opened.redactor))
     if opened.capabilities is not None:
+        from pml.assembly.changed import ChangedCapabilities  # noqa: PLC0415 - as in `servers`
+
         parts.append(ChangedCapabilities(opened.capabilities))
     if opened.registry is not None:
+        from pml.assembly.fetching import RegistryNeeds  # noqa: PLC0415
+
         parts.append(RegistryNeeds(setup, opened, opened.registry))
     parts.append(ChangedTools(opened.pinned, opened.redactor))
     return FrozenProvisions(Provided(parts)) if setup.frozen else Provided(parts)
@@ -154,38 +154,6 @@ class MissingPackages:
         """Install it."""
         question = self._asked[tool_id.partition(":")[0]]
         await install(self._setup, question, self._redactor, on_progress)
-
-
-class ChangedCapabilities:
-    """Capabilities that are not what is locked, or that need a key."""
-
-    def __init__(self, capabilities: Capabilities) -> None:
-        """Ask who loads them."""
-        self._capabilities = capabilities
-
-    async def need(self, tool_id: str) -> Need | None:
-        """Say what one needs before it may run."""
-        needs = await self._capabilities.needs(tool_id)
-        if needs is None or needs.is_ready:
-            return None
-        if needs.changed is not None:
-            asked = IntegrityApprovalRequired(needs.changed, "")
-            details = [f"{what}: {old} -> {new}" for what, old, new in needs.changed.differences]
-            facts = {**asked.plain(), "details": details}
-            return Need("integrity", asked.description, needs.changed.integrity, facts)
-        return _missing_key(needs)
-
-    async def provide(self, tool_id: str, token: str, on_progress: OnProgress) -> None:  # noqa: ARG002 - it takes no time
-        """Lock what the human said yes to."""
-        await self._capabilities.accept(tool_id, token)
-
-
-def _missing_key(needs: Needs) -> Need | None:
-    if not needs.keys:
-        return None
-    error = needs.error()
-    names = list(dict.fromkeys(name for _, name in needs.keys))
-    return Need("keys", error.message, facts={"missingKeys": names})
 
 
 def _token(question: InstallQuestion) -> str:

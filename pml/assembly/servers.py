@@ -2,26 +2,22 @@
 
 Configured servers, local and remote, then the built-ins that no configured server stands in for,
 then the capabilities that are locked, then servers of registries, then those of the cloud. None of
-them is started here.
+them is started here. The rooms of registries and of the cloud are loaded only where there is one:
+they would cost every start a tenth of a second.
 """
 
 import contextlib
 import dataclasses
 from collections.abc import AsyncIterator, Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from pml.assembly.capabilities import opened_capabilities
-from pml.assembly.cloud import opened_cloud
 from pml.assembly.confining import confined_command, remove_temporary
-from pml.assembly.handing import HandedKeys
 from pml.assembly.making import Making
 from pml.assembly.pinning import Pinning
-from pml.assembly.registry import RegistryServers
 from pml.assembly.setup import Setup
 from pml.audit import Audit
-from pml.backends.capability import Capabilities
 from pml.backends.pinned import PinnedBackend
 from pml.backends.servers import Servers, UnusableBackend
 from pml.backends.shell import ShellBackend
@@ -29,6 +25,10 @@ from pml.backends.std import std_backends
 from pml.config import StdioServerConfig
 from pml.ports import Backend, Observer, ServerRequests
 from pml.redaction import Redactor, secrets_of
+
+if TYPE_CHECKING:
+    from pml.assembly.registry import RegistryServers
+    from pml.backends.capability import Capabilities
 
 
 class AuditingObserver:
@@ -68,10 +68,10 @@ class Opened:
     redactor: Redactor
     """Knows the keys of all servers."""
 
-    capabilities: Capabilities | None = None
+    capabilities: "Capabilities | None" = None
     """Carries out the tools that are programs of a registry, if there are any."""
 
-    registry: RegistryServers | None = None
+    registry: "RegistryServers | None" = None
     """Servers that registries describe, if there is a registry or a lockfile."""
 
     pinned: Mapping[str, PinnedBackend] = dataclasses.field(default_factory=dict)
@@ -96,24 +96,21 @@ async def opened_servers(
         backends += _builtins(setup, {backend.name for backend in backends}, observer)
         taken = {backend.name for backend in backends}
         try:
-            opening = opened_capabilities(setup, taken, observer)
-            opened = await stack.enter_async_context(opening)
-            backends += [*opened.usable, *opened.unusable]
-            taken = {backend.name for backend in backends}
-            registry = None
-            if opened.access is not None:
-                keys = HandedKeys(setup.environ, setup.workspace, (redactor, audited))
-                registry = RegistryServers(making, opened.access, keys, taken)
-                backends += registry.opened()
-            taken = {backend.name for backend in backends}
-            backends += await stack.enter_async_context(opened_cloud(setup, taken, observer))
+            fetched = _Fetched()
+            if setup.fetches:
+                fetched = await _fetched(making, taken, (redactor, audited))
+                backends += fetched.backends
+            if setup.config.cloud is not None:
+                from pml.assembly.cloud import opened_cloud  # noqa: PLC0415
+
+                taken = {backend.name for backend in backends}
+                backends += await stack.enter_async_context(opened_cloud(setup, taken, observer))
             seconds = setup.config.limits.call_timeout_seconds
             servers = Servers(backends, call_timeout_seconds=seconds)
-            if registry is not None:
-                registry.join(servers)
-            composer = Capabilities(opened.usable, seconds) if opened.access else None
+            if fetched.registry is not None:
+                fetched.registry.join(servers)
             pinned = {one.name: one for one in backends if isinstance(one, PinnedBackend)}
-            yield Opened(servers, audit, redactor, composer, registry, pinned)
+            yield Opened(servers, audit, redactor, fetched.capabilities, fetched.registry, pinned)
         except Exception as error:  # noqa: BLE001 - raised below: a task group would wrap it
             failure = error
         finally:
@@ -126,6 +123,39 @@ async def opened_servers(
             audit.close()
     if failure is not None:
         raise failure
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Fetched:
+    """What registries and the lockfile bring."""
+
+    backends: tuple[Backend, ...] = ()
+    capabilities: "Capabilities | None" = None
+    registry: "RegistryServers | None" = None
+
+
+async def _fetched(
+    making: Making, taken: Collection[str], redactors: tuple[Redactor, Redactor]
+) -> _Fetched:
+    """Open what is locked: capabilities, then servers."""
+    from pml.assembly.capabilities import opened_capabilities  # noqa: PLC0415
+    from pml.assembly.handing import HandedKeys  # noqa: PLC0415
+    from pml.assembly.registry import RegistryServers  # noqa: PLC0415
+    from pml.backends.capability import Capabilities  # noqa: PLC0415
+
+    setup = making.setup
+    opening = opened_capabilities(setup, taken, making.observer)
+    opened = await making.stack.enter_async_context(opening)
+    backends: list[Backend] = [*opened.usable, *opened.unusable]
+    if opened.access is None:
+        return _Fetched(tuple(backends))
+    keys = HandedKeys(setup.environ, setup.workspace, redactors)
+    taken = {*taken, *(backend.name for backend in backends)}
+    registry = RegistryServers(making, opened.access, keys, taken)
+    seconds = setup.config.limits.call_timeout_seconds
+    return _Fetched(
+        (*backends, *registry.opened()), Capabilities(opened.usable, seconds), registry
+    )
 
 
 def _builtins(setup: Setup, taken: Collection[str], observer: Observer) -> list[Backend]:

@@ -14,7 +14,7 @@ from pml.confinement import Support, probe
 from pml.keys import Keys, environ_with
 from pml.places import state_folder, workspace_state
 from pml.trust import Effective, Loaded, load_trusted
-from pml.workspace import Workspace
+from pml.workspace import LOCKFILE, Workspace
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,6 +46,21 @@ class Setup:
         """The servers that can be used, those defined as a registry would included."""
         private = (mcp.server for mcp in self.config.private_mcps)
         return (*self.config.servers, *private)
+
+    @property
+    def folder(self) -> Path:
+        """Where `.pml.json` and the lockfile are."""
+        return self.loaded.folder if self.loaded is not None else self.workspace
+
+    @property
+    def lockfile(self) -> Path:
+        """Where the lockfile is, or would be."""
+        return self.folder / LOCKFILE
+
+    @property
+    def fetches(self) -> bool:
+        """Whether anything here comes from a registry, or may."""
+        return bool(self.config.registries) or self.lockfile.is_file()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

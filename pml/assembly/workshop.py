@@ -10,6 +10,7 @@ that, nor for `pml trust` or a key in `.env`.
 import contextlib
 import dataclasses
 import os
+import stat
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,11 @@ from pml.discovery import ListingStore
 from pml.gateway.bench import Bench
 from pml.gateway.catalog import Catalog
 from pml.keys.lookup import FILE_NAME as DOTENV
-from pml.loader.lockfile import LOCKFILE
 from pml.model import Decision, Outcome
 from pml.policy import decide
 from pml.ports import Observer
 from pml.trust.key import made_key
-from pml.workspace import CONFIG_NAME, Workspace
+from pml.workspace import CONFIG_NAME, LOCKFILE, Workspace
 
 Seen = tuple[tuple[int, int, int] | None, ...]
 _STRICTNESS = Outcome.ALLOW, Outcome.ASK, Outcome.DENY
@@ -78,7 +78,7 @@ class Workshop:
         self._tasks = tasks
         self._frozen = frozen
         self._seen: Seen | None = None
-        self._files: tuple[Path, ...] = ()
+        self._files: tuple[str, ...] = ()
         self._prepared: Prepared | None = None
         self._locked: tuple[int, int, int] | None = None
         self._crew: _Crew | None = None
@@ -177,7 +177,7 @@ class Workshop:
             state = workspace_state(state_folder(self._environ, self._home), folder)
             own = user_file(self._environ, self._home)
             files = folder / CONFIG_NAME, folder / DOTENV, state / "trust.json", own
-            self._files = (*files, folder / LOCKFILE)
+            self._files = tuple(map(str, (*files, folder / LOCKFILE)))
         return tuple(map(_stamp, self._files))
 
 
@@ -222,10 +222,16 @@ def _cloud_facts(config: Config) -> Any:
     return cloud and (cloud.url, cloud.api_key, dict(cloud.own_keys))
 
 
-def _stamp(path: Path) -> tuple[int, int, int] | None:
+def _stamp(path: str | Path) -> tuple[int, int, int] | None:
     """Say which file this is, in which state; of a link, the file it leads to."""
+    # at every decision: one call to the system for each file, whether it is there or not
     try:
-        facts = path.stat()
+        facts = os.lstat(path)
     except OSError:
-        return (0, 0, 0) if os.path.lexists(path) else None
+        return None
+    if stat.S_ISLNK(facts.st_mode):
+        try:
+            facts = os.stat(path)  # noqa: PTH116 - a text, as above
+        except OSError:
+            return 0, 0, 0
     return facts.st_mtime_ns, facts.st_size, facts.st_ino

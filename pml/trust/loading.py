@@ -26,8 +26,8 @@ from pml.trust.guarding import Guard
 from pml.trust.record import TrustRecord, trust_added_allow
 from pml.trust.statement import Statement
 from pml.trust.store import Store
+from pml.workspace import LOCKFILE
 
-LOCKFILE = Path(".pml", "mcp.lock")
 _MOST_LOCKFILE_BYTES = 64 << 20
 
 

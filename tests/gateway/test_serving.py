@@ -275,3 +275,16 @@ async def test_a_cloned_workspace_is_not_used_and_the_human_is_told(workspace: W
         workspace.trust()
         assert (await client.facts("execute", code="(await mcp.counter.one({})).did"))["result"]
     assert workspace.effects == ["one"]
+
+
+def test_a_start_loads_no_room_that_its_workspace_has_no_use_for(workspace: Workspace) -> None:
+    """Every client waits for the start: registries, clouds and HTTP are loaded where there is one."""
+    command = [sys.executable, "-X", "importtime", "-m", "pml", "stdio"]
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        env=workspace.configure().environ, timeout=60,
+    )  # fmt: skip
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert {"pml.gateway.server", "pml.assembly.servers", "sandbox_host"} <= loaded
+    unused = {"httpcore2", "pml.loader.metadata", "pml.assembly.registry", "pml.assembly.cloud"}
+    assert not unused & loaded

@@ -35,11 +35,10 @@ from pml.loader.lockfile.errors import (
     LockfileVersionError,
 )
 from pml.loader.lockfile.locked import Changed, Checked, Known, Lockfile, New
-from pml.loader.lockfile.store import LOCKFILE, Found, LockStore, Witness
+from pml.loader.lockfile.store import Found, LockStore, Witness
 from pml.loader.lockfile.verifying import Contents, EntryState, states_of
 
 __all__ = [
-    "LOCKFILE",
     "Changed",
     "Checked",
     "Contents",

@@ -34,9 +34,7 @@ from pml.loader.lockfile.errors import (
 from pml.loader.lockfile.locked import Lockfile
 from pml.loader.lockfile.reading import MOST_BYTES, parse
 from pml.places import private_folder
-
-LOCKFILE = Path(".pml", "mcp.lock")
-"""In the workspace; meant to be committed."""
+from pml.workspace import LOCKFILE
 
 _MODE = 0o600
 _FOLDER_MODE = 0o700
