@@ -180,7 +180,8 @@ async def opened_wire(
 
 
 def _is_pollable(descriptor: int) -> bool:
-    return not stat.S_ISREG(os.fstat(descriptor).st_mode)
+    mode = os.fstat(descriptor).st_mode  # a file or /dev/null is always ready, and not waited for
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
 
 
 def _line(message: Any) -> bytes:
