@@ -19,7 +19,7 @@ def only_ours() -> Iterator[None]:
     try:
         yield
     except OURS as error:
-        assert error.code, error
+        assert error.code, error  # noqa: PT017 - any error of ours will do
         shown(error.message)
         shown(error.hint or "")
 

@@ -10,8 +10,7 @@ from typing import Any
 import anyio
 
 from sandbox_host import Completed, Failed, Limits, Sandbox
-
-from ..oracles import as_javascript
+from tests.fuzz.oracles import as_javascript
 
 LIMITS = Limits(memory_bytes=32 << 20, cpu_seconds=2, wall_seconds=10)
 PROGRAM = "const got = await mcp.a.b(args); return [got, Object.keys(globalThis).length, ({}).x]"
@@ -40,7 +39,12 @@ async def _answered(value: Any) -> None:
     assert isinstance(plain, Completed), plain
     assert plain.value == 42
     if isinstance(outcome, Failed):
-        assert outcome.error.code in {"tool_error", "result_not_json", "memory_limit", "output_limit"}
+        assert outcome.error.code in {
+            "tool_error",
+            "result_not_json",
+            "memory_limit",
+            "output_limit",
+        }
         return
     assert isinstance(outcome, Completed), outcome
     assert as_javascript(outcome.value[0]) == as_javascript(value)

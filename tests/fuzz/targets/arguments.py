@@ -6,8 +6,7 @@ Promised: nothing is raised, whatever the schema is; the complaint can be shown;
 import json
 
 from pml.backends.capability.arguments import checker
-
-from ..oracles import shown
+from tests.fuzz.oracles import shown
 
 WORDS = (
     b'{"schema":', b'"arguments":', b'"type":', b'"object"', b'"integer"', b'"properties":{', b'"required":["a"]', b'"$ref":"#"', b'"$ref":"http://x"',

@@ -10,8 +10,7 @@ from typing import Any
 
 from pml.gateway import wanted
 from pml.gateway.transport import Incoming
-
-from ..oracles import only_ours
+from tests.fuzz.oracles import only_ours
 
 WORDS = (
     b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":', b'{"name":"execute","arguments":', b'"code":"1"', b'"id":"x"',
@@ -30,7 +29,9 @@ def _heard(data: bytes, size: int) -> tuple[list[Any], list[Any]]:
         for line in incoming._lines:
             message = incoming._read(line)
             if message is not None:
-                messages.append((line, message.message.model_dump(by_alias=True, exclude_unset=True)))
+                messages.append(
+                    (line, message.message.model_dump(by_alias=True, exclude_unset=True))
+                )
     return messages, [json.loads(line) for line in answered]
 
 
@@ -41,9 +42,9 @@ def one(data: bytes) -> None:
     assert _heard(data, 1 + data[0] % 23) == (messages, answered)
     for line, message in messages:
         said = json.loads(line)
-        assert {name: value for name, value in message.items() if value is not None or name in said} == {
-            name: value for name, value in said.items() if name in message
-        }
+        assert {
+            name: value for name, value in message.items() if value is not None or name in said
+        } == {name: value for name, value in said.items() if name in message}
         _arguments(message)
     for answer in answered:
         assert _may_be_answered(data, answer["id"])

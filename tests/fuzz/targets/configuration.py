@@ -15,8 +15,7 @@ from pml.trust import Effective, Loaded, TrustRecord, effective
 from pml.trust.guarding import Guard
 from pml.trust.statement import Statement, from_plain, to_plain
 from pml.trust.stating import stated
-
-from ..oracles import only_ours, shown
+from tests.fuzz.oracles import only_ours, shown
 
 FOLDER = Path("/nonexistent/workspace")
 FILE = FOLDER / ".pml.json"

@@ -16,8 +16,7 @@ from pml.discovery.declarations import (
 )
 from pml.discovery.escaping import is_visible
 from sandbox_host.engine.runtime import shared_runtimes
-
-from .programs import _eraser
+from tests.fuzz.targets.programs import _eraser
 
 WORDS = (
     b'[{"name":"t","inputSchema":', b'"type":"object"', b'"properties":{"a":', b'"description":"', b"*/", b"/*", b"//", b'"enum":[', b'"const":',
@@ -33,7 +32,9 @@ def one(data: bytes) -> None:
         definitions = json.loads(data)
     except (ValueError, RecursionError):
         return
-    tools = listing_of("my-srv", definitions if isinstance(definitions, list) else [definitions]).tools[:5]
+    tools = listing_of(
+        "my-srv", definitions if isinstance(definitions, list) else [definitions]
+    ).tools[:5]
     if not tools:
         return
     signatures = [(tool, signature(tool)) for tool in tools]

@@ -8,11 +8,29 @@ from pathlib import Path
 
 from pml.errors import PmlError
 from pml.keys.dotenv import parse_dotenv
-
-from ..oracles import only_ours, shown
+from tests.fuzz.oracles import only_ours, shown
 
 FILE = Path(".env")
-WORDS = (b"export ", b"KEY=", b"'", b'"', b"\\", b"\\n", b"$(", b"${", b"\\$", b"`", b"#", b" #", b"\n", b"\r\n", b"\r", b"\0", b"=", b"\xc2\x85")
+WORDS = (
+    b"export ",
+    b"KEY=",
+    b"'",
+    b'"',
+    b"\\",
+    b"\\n",
+    b"$(",
+    b"${",
+    b"\\$",
+    b"`",
+    b"#",
+    b" #",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b"\0",
+    b"=",
+    b"\xc2\x85",
+)
 
 
 def one(data: bytes) -> None:

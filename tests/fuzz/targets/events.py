@@ -9,7 +9,22 @@ from collections.abc import Iterable
 from pml.backends.http.events import Event, EventReader, EventTooLargeError
 
 MOST_BYTES = 500
-WORDS = (b"data: ", b"data:", b"event: ", b"id: ", b"retry: ", b"\n", b"\r", b"\r\n", b"\n\n", b":", b"\xef\xbb\xbf", b"\0", b"9", b"\xff")
+WORDS = (
+    b"data: ",
+    b"data:",
+    b"event: ",
+    b"id: ",
+    b"retry: ",
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b"\n\n",
+    b":",
+    b"\xef\xbb\xbf",
+    b"\0",
+    b"9",
+    b"\xff",
+)
 
 
 def _read(pieces: Iterable[bytes]) -> tuple[list[Event], bool]:

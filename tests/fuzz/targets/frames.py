@@ -16,8 +16,7 @@ from sandbox_host.driving import Driver, LoopDebt
 from sandbox_host.errors import GuestCrashed
 from sandbox_host.guests.guest import TOOL
 from sandbox_host.guests.quickjs import QuickJsGuest
-
-from ..oracles import plain_json, shown
+from tests.fuzz.oracles import plain_json, shown
 
 NEXT = b"\xfe\xffnext\xff\xfe"
 """Between the outboxes of two entries."""
@@ -44,7 +43,12 @@ def seeds() -> Iterator[bytes]:
     yield b"\0" + done
     yield b"\0" + call + log + NEXT + done
     yield b"\0" + call + frame(abi.FRAME_CALL, 2, b"a:suspend", b"{}") + NEXT + log
-    yield b"\1" + call + NEXT + frame(abi.FRAME_FAIL, 0, b'{"name":"E","message":"m","stack":"program:1:2"}')
+    yield (
+        b"\1"
+        + call
+        + NEXT
+        + frame(abi.FRAME_FAIL, 0, b'{"name":"E","message":"m","stack":"program:1:2"}')
+    )
     yield b"\2" + frame(abi.FRAME_FAIL, 1, b'{"code":"log_limit","message":"m"}')
     yield b"\0" + frame(abi.FRAME_LOG, abi.LEVEL_REJECTION, b'{"message":"m","toolCode":"c"}')
     yield b"\0" + frame(abi.FRAME_DONE, 0, b"[" * 30 + b"1" * 200 + b"e99" + b"]" * 30)

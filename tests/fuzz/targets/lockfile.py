@@ -8,8 +8,7 @@ from pathlib import Path
 
 from pml.fqdn import Fqdn
 from pml.loader.lockfile.reading import parse, written
-
-from ..oracles import only_ours
+from tests.fuzz.oracles import only_ours
 
 FILE = Path("/nonexistent/.pml/mcp.lock")
 WORDS = (

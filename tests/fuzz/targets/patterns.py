@@ -13,7 +13,25 @@ from pml.policy import decide, rule_covers, rule_matches
 from pml.policy.patterns import normal
 from pml.trust.permissions import both
 
-WORDS = (b"*", b"?", b":", b"a", b"b", b"git:", b"*:*", b"\n", b"-", b"??*", b"a*b", b".", b"[", b"\\", b"(", b"^", b"$")
+WORDS = (
+    b"*",
+    b"?",
+    b":",
+    b"a",
+    b"b",
+    b"git:",
+    b"*:*",
+    b"\n",
+    b"-",
+    b"??*",
+    b"a*b",
+    b".",
+    b"[",
+    b"\\",
+    b"(",
+    b"^",
+    b"$",
+)
 _MOST = 24  # characters of one rule: the plain matcher is slow
 _RANK = {Outcome.DENY: 0, Outcome.ASK: 1, Outcome.ALLOW: 2}
 

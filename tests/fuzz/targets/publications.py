@@ -9,11 +9,17 @@ import json
 from pml.fqdn import integrity_of
 from pml.loader.metadata import MOST_METADATA_BYTES, McpType, metadata_of_code, read_metadata
 from pml.loader.publishing import publication_of
+from tests.fuzz.oracles import only_ours
+from tests.fuzz.targets.registry import WORDS as REGISTRY_WORDS
 
-from ..oracles import only_ours
-from .registry import WORDS as REGISTRY_WORDS
-
-WORDS = (*REGISTRY_WORDS, b'"headers":{"A":"${KEY}"}', b'"warnings":{}', b"return args", b"//\n", b"\x0c")
+WORDS = (
+    *REGISTRY_WORDS,
+    b'"headers":{"A":"${KEY}"}',
+    b'"warnings":{}',
+    b"return args",
+    b"//\n",
+    b"\x0c",
+)
 
 
 def one(data: bytes) -> None:

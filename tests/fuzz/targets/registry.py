@@ -11,8 +11,7 @@ from pml.keys.lookup import is_settable
 from pml.loader.metadata import Metadata, metadata_of_code, read_metadata
 from pml.loader.served import packed_name, served_by
 from pml.routing.reading import parse_table, table_content
-
-from ..oracles import only_ours, shown
+from tests.fuzz.oracles import only_ours, shown
 
 ASKED = Fqdn("acme", "tools", "text", "shout")
 WORDS = (

@@ -18,8 +18,7 @@ from pml.backends.listing import listing_of
 from pml.errors import PmlError
 from pml.model import Progress
 from sandbox_host import ToolError
-
-from ..oracles import shown
+from tests.fuzz.oracles import shown
 
 WORDS = (
     b'{"jsonrpc":"2.0","id":1,"result":', b'{"jsonrpc":"2.0","id":1,"error":', b'{"code":-32000,"message":"m"}', b"\n", b"\r\n",
@@ -72,7 +71,9 @@ async def _over_a_pipe(data: bytes) -> Any:
 
     async def ask() -> None:
         try:
-            found.append(await connection.request("m", {}, timeout_seconds=5, on_progress=_progress))
+            found.append(
+                await connection.request("m", {}, timeout_seconds=5, on_progress=_progress)
+            )
         except BackendError as error:
             found.append(error)
 
@@ -92,7 +93,9 @@ def _over_http(line: bytes) -> Any:
             messages.progress_in(messages.params_of(message))
             level, text = messages.log_in(messages.params_of(message))
             assert len(level) + len(text) < 3000
-        return next(filter(None, (messages.answer_in("srv", m, 1, len(line)) for m in found)), None)
+        return next(
+            filter(None, (messages.answer_in("srv", m, 1, len(line)) for m in found)), None
+        )
     except PmlError as error:
         return error
 
@@ -102,7 +105,8 @@ def one(data: bytes) -> None:
     got = anyio.run(_over_a_pipe, data)
     firsts = [_over_http(line) for line in data.split(b"\n") if line.strip()]
     answers = [one for one in firsts if isinstance(one, messages.Answer)]
-    if answers and not any(isinstance(one, PmlError) for one in firsts):
+    shallow = data.count(b"[") + data.count(b"{") < 500  # each reader has its own stack left
+    if shallow and answers and not any(isinstance(one, PmlError) for one in firsts):
         assert got == answers[0].result or str(got) == str(answers[0].result)
     if isinstance(got, BackendError):
         shown(got.message)

@@ -15,8 +15,7 @@ from sandbox_host.bridge import Progress
 from sandbox_host.guests.guest import TOOL, GuestState
 from sandbox_host.outcome import LEVELS, Call, Log
 from sandbox_host.snapshot import MAGIC, Origin, pack, unpack
-
-from ..oracles import only_ours
+from tests.fuzz.oracles import only_ours
 
 MEMORY_BYTES = 1 << 20
 ORIGIN = Origin("guest", (("/data", True),))
