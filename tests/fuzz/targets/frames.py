@@ -22,7 +22,12 @@ NEXT = b"\xfe\xffnext\xff\xfe"
 """Between the outboxes of two entries."""
 
 LIMITS = Limits(
-    wall_seconds=0.1, cpu_seconds=5, log_bytes=4096, output_bytes=8192, calls=64, calls_in_flight=4
+    wall_seconds=0.02,
+    cpu_seconds=5,
+    log_bytes=4096,
+    output_bytes=8192,
+    calls=64,
+    calls_in_flight=4,
 )
 WORDS = (
     NEXT, b"a:b", b"a:suspend", b"a:fail", b"{}", b'{"a":1}', b'{"message":"x"}', b'"code":"', b"log_limit", b"toolCode",
@@ -89,7 +94,7 @@ class _Guest:
 
     def entry(self) -> "_Entry":
         outbox = self._outboxes.pop(0) if self._outboxes else b""
-        if self._flags & 0x80:
+        if self._flags & 0x80 and outbox:
             memory = outbox.ljust(32, b"\0")
         else:
             timer = 1 if self._flags & 1 and self._outboxes else abi.NO_TIMER
