@@ -5,9 +5,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
+FUZZ_READY := $(VENV)/.fuzz-ready
+SECONDS ?= 20
 GUEST_INPUTS := $(shell find guest_runtime -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench fuzz clean
 
 demo: $(READY)          ## run an example through the sandbox
 	$(BIN)/pml run examples/hello.ts
@@ -24,6 +26,9 @@ check: $(READY)         ## linters, types, import layers
 bench: $(BENCH_READY)   ## measure, beside the peers
 	$(BIN)/python -m benches
 
+fuzz: $(FUZZ_READY)     ## hostile input for every reader, SECONDS for each
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(TARGETS)
+
 clean:                  ## remove what was built here (the cache in the home folder stays)
 	rm -rf $(VENV) sandbox_host/_guest dist build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
@@ -38,4 +43,8 @@ $(READY): pyproject.toml constraints.txt hatch_build.py $(GUEST_INPUTS)
 
 $(BENCH_READY): $(READY)
 	@$(PIP) --editable '.[dev,bench]'
+	@touch $@
+
+$(FUZZ_READY): $(READY)
+	@$(PIP) --editable '.[dev,fuzz]'
 	@touch $@

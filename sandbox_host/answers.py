@@ -44,7 +44,8 @@ def _finite(text: str) -> float:
 
 
 _load = json.JSONDecoder(parse_constant=_refuse).decode
-_load_finite = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite).decode
+load_finite = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite).decode
+"""Reads JSON; `ValueError` for what is none, and for numbers that are not finite."""
 
 
 def to_json(value: Any) -> bytes:
@@ -137,10 +138,10 @@ def _read(text: bytes) -> Any:
     ):
         raise ValueError(f"it has more than {MOST_CONTAINERS} arrays and objects")
     try:
-        value = (_load_finite if _may_overflow(text) else _load)(text.decode())
+        value = (load_finite if _may_overflow(text) else _load)(text.decode())
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    if _may_be_deep(text) and _is_deep(value):
+    if _may_be_deep(text) and is_deep(value):
         raise ValueError(_TOO_DEEP)
     if (b"\\ud" in text or b"\\uD" in text) and not _well_formed(value):
         raise ValueError("it contains a lone surrogate, which is no text")
@@ -151,9 +152,12 @@ _TOO_DEEP = f"it is nested more than {DEEPEST} levels deep"
 
 
 def _may_overflow(text: bytes) -> bool:
-    """Say whether a number in it may be infinite: an exponent of three digits, or 309 digits."""
+    """Say whether a number in it may be infinite: an exponent of three digits, or 200 digits.
+
+    With fewer digits an exponent of two makes no more than 1e299.
+    """
     shapes = text.translate(_SHAPES)
-    return b"0e000" in shapes or b"0e+000" in shapes or b"0" * 309 in shapes
+    return b"0e000" in shapes or b"0e+000" in shapes or b"0" * 200 in shapes
 
 
 def _containers(text: bytes) -> int:
@@ -175,7 +179,8 @@ def _may_be_deep(text: bytes) -> bool:
     return True
 
 
-def _is_deep(value: Any) -> bool:
+def is_deep(value: Any) -> bool:
+    """Say whether it is nested more than `DEEPEST` levels deep."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(DEEPEST + 1):
         if not level:

@@ -28,6 +28,7 @@ ToolError                   not an error of ours: what a host function raises to
 from collections.abc import Iterable
 
 _SHOWN_CHARACTERS = 2000  # of a message that a guest wrote
+_REASON_CHARACTERS = 200  # of what a snapshot says, in the words that refuse it
 
 
 def printable(text: str, limit: int = _SHOWN_CHARACTERS) -> str:
@@ -229,7 +230,7 @@ class SnapshotInvalid(SandboxError):
 
     def __init__(self, reason: str) -> None:
         """Name the reason."""
-        super().__init__(f"not a usable snapshot: {reason}")
+        super().__init__(f"not a usable snapshot: {printable(reason, _REASON_CHARACTERS)}")
 
 
 class SnapshotForeign(SandboxError):
@@ -239,8 +240,9 @@ class SnapshotForeign(SandboxError):
 
     def __init__(self, what: str, theirs: str, ours: str) -> None:
         """Name what differs."""
+        shown = printable(theirs, _REASON_CHARACTERS)
         super().__init__(
-            f"the snapshot was taken with {what} {theirs}, this is {ours}",
+            f"the snapshot was taken with {what} {shown}, this is {ours}",
             hint="resume it with the version of the package that made it, and the same mounts",
         )
 

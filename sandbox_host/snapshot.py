@@ -14,10 +14,11 @@ from typing import Any, cast
 
 import blake3
 
+from sandbox_host.answers import is_deep, load_finite
 from sandbox_host.bridge import Progress
 from sandbox_host.errors import LimitExceeded, SnapshotForeign, SnapshotInvalid
 from sandbox_host.guests.guest import TOOL, GuestState
-from sandbox_host.outcome import LEVELS, Call, CallRecord, Level, Log
+from sandbox_host.outcome import LEVELS, Call, CallOutcome, Level, Log, RecordFacts
 
 MAGIC = b"PMLSNAP2"
 _HASH_BYTES = 32
@@ -25,6 +26,7 @@ _HEAD = struct.Struct("<I")
 _PAGE = struct.Struct("<I")
 _PAGE_BYTES = 4096
 _HEAD_BYTES = 32 << 20  # source, logs, records and waiting calls
+_OUTCOMES: tuple[CallOutcome, ...] = ("ok", "error", "cancelled")
 _FAST = 1  # zlib level: pages of small integers deflate well even so
 
 
@@ -73,7 +75,7 @@ def unpack(snapshot: bytes, origin: Origin, memory_bytes: int) -> tuple[GuestSta
     """
     text, pages = _opened(snapshot, memory_bytes + memory_bytes // 512 + _HEAD_BYTES)
     try:
-        head = json.loads(text)
+        head = load_finite(text.decode())
         theirs = Origin(str(head["guest"]), tuple((str(p), bool(w)) for p, w in head["mounts"]))
         if theirs.guest != origin.guest:
             raise SnapshotForeign("guest build", theirs.guest[:12], origin.guest[:12])
@@ -124,8 +126,8 @@ def _progress(said: dict[str, Any]) -> Progress:
             _count(number),
             _tool(tool),
             _object(args),
-            line and _count(line),
-            column and _count(column),
+            _place(line),
+            _place(column),
         )
         for number, tool, args, line, column in said["waiting"]
     ]
@@ -137,7 +139,7 @@ def _progress(said: dict[str, Any]) -> Progress:
         calls_made=_count(said["calls_made"]),
         last_id=_count(said["last_id"]),
         logs=[Log(_level(level), str(text)) for level, text in said["logs"]],
-        records=[dataclasses.astuple(CallRecord(*record)) for record in said["records"]],
+        records=[_record(*record) for record in said["records"]],
         waiting={call.id: call for call in calls},
         value=None if value is None else str(value).encode(),
     )
@@ -151,9 +153,22 @@ def _amount(said: Any) -> float:
 
 
 def _count(said: Any) -> int:
-    if not isinstance(said, int) or said < 0:
+    if not isinstance(said, int) or isinstance(said, bool) or said < 0:
         raise ValueError(said)
     return said
+
+
+def _place(said: Any) -> int | None:
+    return None if said is None else _count(said)
+
+
+def _record(
+    number: Any, tool: Any, outcome: Any, milliseconds: Any, line: Any, column: Any
+) -> RecordFacts:
+    if outcome not in _OUTCOMES:
+        raise ValueError(outcome)
+    places = _place(line), _place(column)
+    return _count(number), _tool(tool), outcome, _amount(milliseconds), *places
 
 
 def _level(said: Any) -> Level:
@@ -169,6 +184,6 @@ def _tool(said: Any) -> str:
 
 
 def _object(said: Any) -> dict[str, Any]:
-    if not isinstance(said, dict):
-        raise TypeError(said)
+    if not isinstance(said, dict) or is_deep(said):
+        raise TypeError("arguments that are no object, or a deep one")
     return said

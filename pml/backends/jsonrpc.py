@@ -291,18 +291,12 @@ class Connection:
             waiting.settle(ServerProtocolError(self._name, "an answer without a result"))
 
     def _progress(self, params: dict[str, Any]) -> None:
-        token, done, total = (params.get(key) for key in ("progressToken", "progress", "total"))
+        token, message = params.get("progressToken"), params.get("message")
+        done, total = _finite(params.get("progress")), _finite(params.get("total"))
         waiting = self._pending.get(token) if isinstance(token, int) else None
-        if waiting is None or waiting.on_progress is None or not isinstance(done, int | float):
+        if waiting is None or waiting.on_progress is None or done is None:
             return
-        message = params.get("message")
-        waiting.on_progress(
-            Progress(
-                done,
-                total if isinstance(total, int | float) else None,
-                message if isinstance(message, str) else None,
-            )
-        )
+        waiting.on_progress(Progress(done, total, message if isinstance(message, str) else None))
 
     def _asked(self, number: Any, method: str, params: dict[str, Any]) -> None:
         """Answer a request of the other side, whatever its id looks like to us."""
@@ -333,6 +327,16 @@ class Connection:
 
 
 _LONGEST_ID = 16
+
+
+def _finite(value: Any) -> float | None:
+    """Give a number that others can count with; JSON's may be infinite, or too long for them."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:
+        return None
 
 
 def _error(code: int, message: str) -> dict[str, Any]:

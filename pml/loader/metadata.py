@@ -28,6 +28,10 @@ from pml.routing import Routing
 MOST_METADATA_BYTES = 256 << 10
 """As JSON; a schema of a hundred parameters has 30 KiB."""
 
+MOST_DEPTH = 64
+"""Of objects and lists within each other, as of a tool's definition: writers of JSON have a stack,
+and whoever writes it later has less of it left."""
+
 _MOST_LISTED = 256  # tools, dependencies, variables
 _OUTSIDE = frozenset({"fqdn", "integrity"})  # not part of what is hashed: they tell the hash
 _META = re.compile(r"^[ \t]*//[ \t]*__meta__:[ \t]*(\{.*\})[ \t]*\r?$", re.MULTILINE)
@@ -246,7 +250,36 @@ def _facts(body: bytes, asked: Fqdn) -> dict[str, Any]:
         raise MetadataInvalidError(str(asked), "it is not JSON") from None
     if not isinstance(facts, dict):
         raise MetadataInvalidError(str(asked), "it is not an object")
+    if (reason := unfit(facts)) is not None:
+        raise MetadataInvalidError(str(asked), reason)
     return facts
+
+
+def unfit(facts: Mapping[str, Any]) -> str | None:
+    """Say what keeps JSON that was read from being written again, if anything does."""
+    if _is_deep(facts):
+        return f"it is nested more than {MOST_DEPTH} deep"
+    try:
+        json.dumps(facts, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        return "it has half of a surrogate pair, which is no character"
+    except ValueError:
+        return "it has a number that is not finite"
+    return None
+
+
+def _is_deep(value: object) -> bool:
+    """Say whether it is nested too deep, level by level: it must not use up the stack itself."""
+    level = [value]
+    for _ in range(MOST_DEPTH + 1):
+        inner: list[object] = []
+        for one in level:
+            if isinstance(one, dict | list):
+                inner += one.values() if isinstance(one, dict) else one
+        if not inner:
+            return False
+        level = inner
+    return True
 
 
 def _refuse(word: str) -> Any:

@@ -19,6 +19,7 @@ from sandbox_host.errors import printable
 MOST_STEPS = 10_000
 """Keywords that are looked at in one check: a tenth of a second, far more than a form needs."""
 
+_UNUSABLE = "its own parametersSchema cannot be used"
 _SHOWN = 300  # characters of what is wrong
 _LEFT_OUT = frozenset(
     {"pattern", "patternProperties", "format", "unevaluatedItems", "unevaluatedProperties",
@@ -36,9 +37,18 @@ Check = Callable[[Mapping[str, Any]], str | None]
 
 def checker(schema: Mapping[str, Any]) -> Check:
     """Give the check for a schema; one that is no schema lets nothing pass."""
-    if _is_plain(schema):
-        return lambda arguments: fault(arguments, schema)
+    try:
+        is_plain = _is_plain(schema)
+    except RecursionError:
+        return lambda _: _UNUSABLE
+    if is_plain:
+        return lambda arguments: _short(fault(arguments, schema))
     return _full_checker(schema)
+
+
+def _short(wrong: str | None) -> str | None:
+    """Give a complaint that repeats names of a stranger's schema and arguments."""
+    return None if wrong is None else printable(wrong, _SHOWN)
 
 
 def _is_plain(schema: object) -> bool:
@@ -85,19 +95,18 @@ def _full_checker(schema: Mapping[str, Any]) -> Check:
     from jsonschema import exceptions  # noqa: PLC0415 - 0.1 s, only for this
     from referencing.exceptions import Unresolvable  # noqa: PLC0415 - with it
 
-    unusable = "its own parametersSchema cannot be used"
     try:
         make = _validator(schema)
     except (exceptions.SchemaError, RecursionError):
-        return lambda _: unusable
+        return lambda _: _UNUSABLE
 
     def check(arguments: Mapping[str, Any]) -> str | None:
         try:
             first = next(make().iter_errors(dict(arguments)), None)
         except (_TooLongError, RecursionError):
-            return f"{unusable}: a check takes too long"
+            return f"{_UNUSABLE}: a check takes too long"
         except Unresolvable:
-            return f"{unusable}: it refers to what is not in it"
+            return f"{_UNUSABLE}: it refers to what is not in it"
         if first is None:
             return None
         return printable(f"`{first.json_path.removeprefix('$.')}`: {first.message}", _SHOWN)

@@ -16,7 +16,7 @@ from typing import Any
 import pydantic
 
 from pml.fqdn import Fqdn, NamingError, integrity_of
-from pml.loader.metadata import McpType, description_integrity
+from pml.loader.metadata import McpType, description_integrity, unfit
 from pml.loader.publishing.errors import PublicationInvalidError
 from pml.loader.publishing.publication import Publication
 from pml.loader.publishing.shapes import MetadataShape
@@ -181,6 +181,8 @@ def _object(name: str, text: str) -> dict[str, Any]:
         raise PublicationInvalidError(name, f"its metadata is not JSON: {error}") from None
     if not isinstance(value, dict):
         raise PublicationInvalidError(name, "its metadata is not a JSON object")
+    if (reason := unfit(value)) is not None:
+        raise PublicationInvalidError(name, reason)
     return value
 
 
