@@ -1,8 +1,8 @@
 """One attack, and what came of it. Pure values.
 
-An attack is made twice, each time on a stage of its own: on something that does not defend itself,
-where it must get through, or it proves nothing; and on PML, where it must be refused. Both times it
-is judged by what happened: a file, a port, a line of a listing.
+An attack is made twice, each time on a stage of its own: on something that does not defend
+itself, where it must get through, or it proves nothing; and on PML, where it must be refused.
+Both times it is judged by what happened: a file, a port, a line of a listing.
 """
 
 import dataclasses

@@ -60,7 +60,7 @@ def _words(tried: Attempted) -> str:
 
 async def _tried(attempt: Attempt, around: Surroundings, support: Support) -> Attempted:
     """Make one attempt on a stage of its own; give what broke it as text."""
-    folder = Path(tempfile.mkdtemp(prefix="pml-attack-")).resolve()
+    folder = _private_folder()
     stage = Stage(folder, secrets.token_hex(16), support, around.environ, around.home)
     try:
         with anyio.fail_after(ATTEMPT_SECONDS):
@@ -73,3 +73,7 @@ async def _tried(attempt: Attempt, around: Surroundings, support: Support) -> At
         return f"{type(problem).__name__}: {problem}"
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _private_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="pml-attack-")).resolve()
