@@ -8,12 +8,13 @@ from pathlib import Path
 from pml.assembly import Setup
 from pml.measuring import machine, sandbox, servers, tokens
 from pml.measuring.example import NAME, opened_example
-from pml.measuring.figures import Figure, Missing, Results, Subject, Taken
+from pml.measuring.figures import Figure, Results, Subject, Taken
 from pml.measuring.gateway import Place, opened_gateway
 from pml.measuring.statistics import summary
 from pml.measuring.timing import Amount, elapsed, reference
 
-_REFERENCES = 200
+_REFERENCES = 50
+"""Before each step, to see how much the same work differs over the whole run."""
 
 Watch = Callable[[str, float], None]
 """Hears what is measured now, and how much of the whole is done."""
@@ -33,29 +34,24 @@ class Around:
 async def measured(around: Around, amount: Amount, watch: Watch) -> Results:
     """Measure everything."""
     facts = machine.facts(datetime.datetime.now(datetime.UTC))
-    told = _Told(
-        watch, steps=sandbox.STEPS + 4 + len(around.setup.servers if around.setup else ())
-    )
+    configured = around.setup.servers if around.setup else ()
+    told = _Told(watch, steps=sandbox.STEPS + 4 + len(configured))
     figures, missing = await sandbox.measure(amount, told.next)
     with opened_example(around.environ, around.home) as (setup, place):
-        own = await servers.measure(setup, place, amount, told.next)
-        own.figures += await _start(place, amount, told.next)
-        found = own
-        if around.setup is not None and around.setup.servers:
-            there = Place(
-                {**around.environ, "PML_WORKSPACE": str(around.setup.workspace)}, around.cwd
-            )
-            found = await servers.measure(around.setup, there, amount, told.next)
-            place_of_list, subject = there, "configured"
-        else:
-            place_of_list, subject = place, NAME
-            if around.setup is not None:
-                found.missing += _unusable(around.setup)
-        counted = await _tokens(place, place_of_list, subject, found, told.next)
-    both = [own] if found is own else [own, found]
-    figures += [figure for one in both for figure in one.figures] + counted
-    missing += [reason for one in both for reason in one.missing]
-    spread = summary([reference() for _ in range(_REFERENCES)])
+        found = await servers.measure(setup, place, amount, told.next)
+        figures += found.figures + await _start(place, amount, told.next)
+        missing += found.missing
+        there, subject = place, NAME
+        if around.setup is not None:
+            own = {**around.environ, "PML_WORKSPACE": str(around.setup.workspace)}
+            yours = Place(own, around.cwd)
+            theirs = await servers.measure(around.setup, yours, amount, told.next)
+            figures += theirs.figures
+            missing += theirs.missing
+            if theirs.listed:
+                found, there, subject = theirs, yours, "configured"
+        figures += await _tokens(place, there, subject, found, told.next)
+    spread = summary(told.references)
     facts |= {"loadAfter": machine.load(), "referenceSpread": spread.p95 / spread.p50}
     return Results(facts, amount.quick, tuple(figures), tuple(missing))
 
@@ -88,21 +84,16 @@ async def _tokens(
         return counted + await tokens.task(gateway)
 
 
-def _unusable(setup: Setup) -> list[Missing]:
-    return [
-        Subject(servers.SECTION, name).missing(f"not called: {problem.message}")
-        for name, problem in setup.config.unusable.items()
-    ]
-
-
 class _Told:
-    """Counts the steps, for whoever watches."""
+    """Counts the steps, for whoever watches, and takes the reference between them."""
 
     def __init__(self, watch: Watch, steps: int) -> None:
         self._watch = watch
         self._steps = steps
         self._done = 0
+        self.references: list[float] = []
 
     def next(self, words: str) -> None:
         self._watch(words, min(self._done / self._steps, 1.0))
         self._done += 1
+        self.references += [reference() for _ in range(_REFERENCES)]

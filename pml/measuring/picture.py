@@ -95,7 +95,8 @@ def _group(heading: str, figures: Sequence[Figure], top: int) -> Iterator[str]:
         words = f"{figure.subject}: {figure.title}".replace("`", "")[:_TITLE_CHARACTERS]
         value = f"{number(figure.summary.p50 / UNITS[figure.unit])} {figure.unit}"
         yield _text(_LEFT - 8, y + 12, "text", words, "end")
-        yield f'<rect class="{kind}" x="{_LEFT}" y="{y}" width="{width:.1f}" height="{_BAR}" rx="2"/>'
+        shape = f'width="{width:.1f}" height="{_BAR}" rx="2"'
+        yield f'<rect class="{kind}" x="{_LEFT}" y="{y}" {shape}/>'
         yield _text(_LEFT + width + 6, y + 12, "soft", value)
 
 

@@ -81,8 +81,8 @@ def notes(results: Results) -> list[str]:
     facts = results.facts
     machine = f"{facts['cpu']}, {facts['cores']} cores, {facts['system']}"
     versions = f"Python {facts['python']}, wasmtime {facts['wasmtime']}, pml {facts['pml']}"
-    found = [f"{facts['date']}; {machine}; {versions}",
-             f"load average: {facts['loadBefore']:g} before, {facts['loadAfter']:g} after"]  # fmt: skip
+    load = f"{facts['loadBefore']:g} before, {facts['loadAfter']:g} after"
+    found = [f"{facts['date']}; {machine}; {versions}", f"load average: {load}"]
     if results.doubts:
         found.append(f"A NOISY RUN: {'; '.join(results.doubts)}")
     if results.quick:
