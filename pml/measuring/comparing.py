@@ -11,8 +11,11 @@ from collections.abc import Sequence
 
 from pml.measuring.figures import Figure, Results
 
-TOLERATED = 0.15
-"""Runs of the same code differ by up to a tenth in where memory happens to lie."""
+TOLERATED = 0.1
+"""Runs of the same code differ by so much in where memory happens to lie."""
+
+TOLERATED_NOISE = 0.5
+"""Of times, where one of the two runs was a noisy one."""
 
 _SMALLEST_RATIO = 0.05
 """Below this a time is so short beside the reference that only its noise is seen."""
@@ -42,7 +45,8 @@ def compared(before: Results, now: Results) -> tuple[Comparison, ...]:
     """Compare what both have and PML can change, in the order of now."""
     then = {one.name: one for one in before.figures}
     pairs = ((then[one.name], one) for one in now.figures if one.is_ours and one.name in then)
-    return tuple(_compared(*pair) for pair in pairs if pair[0].unit == pair[1].unit)
+    noisy = bool(before.doubts or now.doubts)
+    return tuple(_compared(*pair, noisy=noisy) for pair in pairs if pair[0].unit == pair[1].unit)
 
 
 def has_regressed(comparisons: Sequence[Comparison]) -> bool:
@@ -50,15 +54,16 @@ def has_regressed(comparisons: Sequence[Comparison]) -> bool:
     return any(one.verdict is Verdict.WORSE for one in comparisons)
 
 
-def _compared(then: Figure, now: Figure) -> Comparison:
+def _compared(then: Figure, now: Figure, *, noisy: bool) -> Comparison:
     least, middle, most = _band(then)
     low, value, high = _band(now)
     if middle <= 0 or value <= 0:  # an overhead that noise has eaten
         return Comparison(now, Verdict.SAME, 0.0)
     growth = value / middle - 1
-    if low > max(most, _floor(now)) * (1 + TOLERATED):
+    grown = 1 + (TOLERATED_NOISE if noisy and now.is_time else TOLERATED)
+    if low > max(most, _floor(now)) * grown:
         return Comparison(now, Verdict.WORSE, growth)
-    if least > max(high, _floor(now)) * (1 + TOLERATED):
+    if least > max(high, _floor(now)) * grown:
         return Comparison(now, Verdict.BETTER, growth)
     return Comparison(now, Verdict.SAME, growth)
 
