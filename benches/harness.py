@@ -7,10 +7,16 @@ frozen first, so that no collection walks it.
 
 import dataclasses
 import gc
-import math
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
+
+from pml.measuring.statistics import Summary, percentile, summary
+
+__all__ = [
+    "UNITS", "Figure", "Plan", "Samples", "Summary", "Target", "WrongResultError", "expect",
+    "percentile", "settle", "summary", "timed", "timed_async",
+]  # fmt: skip
 
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "KB": 1024.0, "MB": 1024.0**2, "threads": 1.0, "%": 1.0}
 
@@ -49,32 +55,6 @@ class Plan:
     def count(self, full: int, quick: int | None = None) -> int:
         """Give the number of samples; a quick run takes a tenth unless told."""
         return (quick or max(2, full // 10)) if self.quick else full
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Summary:
-    """What is kept of a figure's samples."""
-
-    count: int
-    p50: float
-    p99: float
-    least: float
-    most: float
-    mean: float
-
-
-def summary(samples: Sequence[float]) -> Summary:
-    """Sum up samples of one figure."""
-    ordered = sorted(samples)
-    return Summary(
-        len(ordered), percentile(ordered, 0.5), percentile(ordered, 0.99),
-        ordered[0], ordered[-1], math.fsum(ordered) / len(ordered),
-    )  # fmt: skip
-
-
-def percentile(ordered: Sequence[float], share: float) -> float:
-    """Give the smallest sample that at least this share of all samples does not exceed."""
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
 def settle() -> None:

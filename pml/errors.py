@@ -36,7 +36,8 @@
     ├── GatewayError              `pml/gateway/errors.py`
     ├── CloudError                `pml/cloud/errors.py`, `pml/cloud/tools/errors.py`
     ├── OnboardingError           `pml/onboarding/errors.py`
-    └── DiagnosisError            `pml/diagnosis/errors.py`
+    ├── DiagnosisError            `pml/diagnosis/errors.py`
+    └── MeasuringError            `pml/measuring/errors.py`
 
 What goes wrong inside a run is a `sandbox_host.SandboxError`, with the same attributes.
 """

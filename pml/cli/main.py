@@ -14,6 +14,7 @@ from pml import __version__
 from pml.cli import (
     adding,
     audit,
+    bench,
     cloud,
     doctor,
     exits,
@@ -79,6 +80,7 @@ def _app() -> typer.Typer:
     app.add_typer(audit.app(), name="audit")
     app.add_typer(cloud.app(), name="cloud")
     app.command("doctor")(doctor.doctor)
+    app.command("bench")(bench.bench)
     return app
 
 

@@ -24,6 +24,7 @@ SETTINGS = tuple(
     for name in (
         "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ld-musl-x86_64.path", "ld-musl-aarch64.path",
         "alternatives", "localtime", "timezone", "locale.alias", "locale.conf", "os-release",
+        "debian_version", "lsb-release", "redhat-release", "alpine-release",
         "passwd", "group", "nsswitch.conf", "mime.types", "gitconfig",
         "ssl/openssl.cnf", "ssl/certs", "ssl/cert.pem", "ca-certificates", "pki/tls/certs",
         "pki/tls/openssl.cnf", "pki/tls/cert.pem", "pki/ca-trust/extracted", "crypto-policies",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/map.md",
-         "docs/configuration.md", "docs/servers.md", "docs/installing.md", "docs/doctor.md", "docs/clients.md",
+         "docs/configuration.md", "docs/servers.md", "docs/installing.md", "docs/doctor.md", "docs/bench.md", "docs/clients.md",
          "docs/capabilities.md", "docs/approvals.md", "docs/lockfile.md", "docs/registry.md", "docs/cloud.md",
          "docs/language.md", "docs/embedding.md", "guest_runtime/README.md")  # fmt: skip
 
